@@ -1,0 +1,95 @@
+"""The verbs for people and their options; what they do stands in `verbs`, what they print in `report`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import __version__, places
+from .errors import ExitCode, HookError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from .run import Run
+
+EPILOG = """\
+stages, run by engines: precreate createRuntime poststop
+exit codes: 0 done; 64 the asker's fault; 69 no such resource or too few of it; 75 enough exist but are held;
+77 refused; 78 a bad definition or installation; 70 a fault of this program"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with this program's exit code for bad usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and leave."""
+        self.exit(ExitCode.USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def parser() -> Parser:
+    """The whole command line."""
+    top = Parser(
+        prog=places.NAME,
+        description="Gives containers the devices they ask for by kind and count.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--config-dir", metavar="DIR", help="definitions are in DIR/resources.d, in place of /usr/share, /run and /etc/oci-udev-hook")
+    top.add_argument("--state-dir", metavar="DIR", help="the ledger is in DIR, in place of /run/oci-udev-hook or the user's runtime folder")
+    top.add_argument("--debug", action="store_true", help="tell more, and show a traceback where something unexpected fails")
+    top.add_argument("--version", action="version", version=f"{places.NAME} {__version__}")
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Parser)
+    add_dry_run(verbs.add_parser("dry-run", help="what would happen at a container's start, and why"))
+    for verb, text in (
+        ("resources", "what is defined on this host, how much of it is there and free"),
+        ("leases", "who holds what"),
+    ):
+        verbs.add_parser(verb, help=text, description=text).add_argument("--json", action="store_true", help="as JSON")
+    devices = verbs.add_parser("devices", help="the devices of each resource and who holds them")
+    devices.add_argument("resource", nargs="*", metavar="RESOURCE", help="only these resources")
+    devices.add_argument("--json", action="store_true", help="as JSON")
+    why = verbs.add_parser("why", help="the hook's last decision for a container")
+    why.add_argument("container", metavar="CONTAINER", help="its name, its id or the id's beginning")
+    why.add_argument("--json", action="store_true", help="as JSON")
+    release = verbs.add_parser("release", help="end the leases of a container")
+    release.add_argument("name", metavar="NAME", help="the container's name, its id or the id's beginning")
+    release.add_argument("--force", action="store_true", help="even though the container lives: its devices can then be in two containers")
+    kube = verbs.add_parser("kube", help="limits of a kube YAML to annotations, for podman kube play")
+    kube.add_argument("file", nargs="+", metavar="FILE", help="a kube YAML file, - for standard input")
+    kube.add_argument("--output", "-o", metavar="FILE", help="write there in place of standard output")
+    return top
+
+
+def add_dry_run(verb: argparse.ArgumentParser) -> None:
+    """The options of dry-run."""
+    source = verb.add_mutually_exclusive_group()
+    source.add_argument("--bundle", metavar="DIR", help="the config is DIR/config.json")
+    source.add_argument("--config", metavar="FILE", help="the config is FILE, - for standard input")
+    verb.add_argument("--annotation", metavar="KEY=VALUE", action="append", default=[], help="as if the container had this annotation")
+    verb.add_argument("--limits", metavar="'NAME: COUNT'", help="as if the container asked for this")
+    verb.add_argument("--container", metavar="NAME", help="the container's name in its pod")
+    verb.add_argument("--json", action="store_true", help="the plan as JSON")
+
+
+def main(run: Run, arguments: Sequence[str]) -> int:
+    """Run the verb in ARGUMENTS and return its exit code."""
+    options = parser().parse_args(arguments)
+    from . import verbs
+
+    try:
+        return verbs.VERBS[options.verb](run, options)
+    except HookError as error:
+        print(f"{places.NAME}: {error}", file=sys.stderr)
+        return error.code
+    except BrokenPipeError:
+        # The reader (a pager, `head`) has gone; Python would complain once more when it flushes at exit.
+        sys.stdout = None  # type: ignore[assignment]  # the interpreter's own way to say that there is no standard output
+        return ExitCode.DONE
+    except Exception as error:
+        if run.debug:
+            raise
+        print(f"{places.NAME}: a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints", file=sys.stderr)
+        return ExitCode.SOFTWARE

@@ -1,0 +1,119 @@
+"""The last decision for each container, kept for `why`: what an engine's user cannot see, since engines throw a hook's stderr away.
+
+A file a container in the state folder's `decisions/`, at most 256 of them; when one too many is there, the oldest goes, refusals last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from . import typed
+from .frozen import frozen
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LIMIT = 256
+MAX_SIZE = 1024 * 1024  #: bytes of one decision; a refusal with many holders has a few thousand
+
+
+@frozen
+class Decision:
+    """What the hook decided at one start of a container."""
+
+    stage: str
+    container: str  #: its id, or what else it is known by
+    name: str
+    time: float  #: seconds since the epoch
+    code: int
+    outcome: str
+    reason: str = ""
+    requests: tuple[str, ...] = ()
+    units: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def keep(state_dir: str, decision: Decision) -> None:
+    """Write DECISION down; one that cannot be written stops nothing."""
+    folder = f"{state_dir}/decisions"
+    name = file_name(decision)
+    other = file_name(decision, refused=not decision.code)
+    record = {field: getattr(decision, field) for field in FIELDS}
+    try:
+        os.makedirs(folder, mode=0o755, exist_ok=True)
+        temporary = f"{folder}/.{os.getpid()}.tmp"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+        with open(temporary, "w", encoding="utf-8", opener=lambda path, _: os.open(path, flags, 0o644)) as file:
+            json.dump(record, file)
+        os.rename(temporary, f"{folder}/{name}")
+        if os.path.exists(f"{folder}/{other}"):
+            os.unlink(f"{folder}/{other}")
+        prune(folder)
+    except OSError:
+        return
+
+
+FIELDS = ("stage", "container", "name", "time", "code", "outcome", "reason", "requests", "units", "notes")
+
+
+def file_name(decision: Decision, *, refused: bool | None = None) -> str:
+    """The file of DECISION: refusals are told apart by name, so that pruning opens none."""
+    known_as = decision.container or decision.name or "unknown"
+    safe = "".join([letter if letter.isalnum() or letter in "-_" else "_" for letter in known_as])[:128]
+    return f"{safe}.{'refused' if (bool(decision.code) if refused is None else refused) else 'granted'}"
+
+
+def prune(folder: str) -> None:
+    """Remove what is over the limit."""
+    names = [name for name in os.listdir(folder) if not name.startswith(".")]
+    if len(names) <= LIMIT:
+        return
+    by_age = sorted(names, key=lambda name: (name.endswith(".refused"), os.lstat(f"{folder}/{name}").st_mtime_ns))
+    for name in by_age[: len(names) - LIMIT]:
+        os.unlink(f"{folder}/{name}")
+
+
+def read(state_dir: str) -> Iterator[Decision]:
+    """All decisions that are kept, in no order; a damaged one is passed over."""
+    folder = f"{state_dir}/decisions"
+    try:
+        names = [name for name in os.listdir(folder) if not name.startswith(".")]
+    except OSError:
+        return
+    for name in names:
+        try:
+            descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            with open(descriptor, "rb") as file:
+                fields = typed.parse(file.read(MAX_SIZE))
+            yield decision_of(fields)
+        except (OSError, typed.TypedError):
+            continue
+
+
+def decision_of(fields: typed.Fields) -> Decision:
+    """A decision from its JSON form. Raises TypedError."""
+    time = fields.value.get("time")
+    return Decision(
+        stage=fields.text("stage"),
+        container=fields.text("container"),
+        name=fields.text("name"),
+        time=float(time) if isinstance(time, (int, float)) else 0.0,
+        code=fields.number("code"),
+        outcome=fields.text("outcome"),
+        reason=fields.text("reason", ""),
+        requests=tuple(str(item) for item in fields.items("requests")),
+        units=tuple(str(item) for item in fields.items("units")),
+        notes=tuple(str(item) for item in fields.items("notes")),
+    )
+
+
+def find(state_dir: str, asked: str) -> tuple[Decision, ...]:
+    """The decisions for the container ASKED by name, id or the id's beginning (four characters at least), newest first."""
+    found = [
+        decision
+        for decision in read(state_dir)
+        if asked == decision.name or asked == decision.container or (len(asked) >= 4 and decision.container.startswith(asked))
+    ]
+    return tuple(sorted(found, key=lambda decision: -decision.time))

@@ -1,0 +1,70 @@
+"""A stage as an engine runs it: standard input in, standard output out, an exit code by cause, the reason where people find it.
+
+precreate's stderr is thrown away by podman, and so is that of crun's hooks: the log and `why` carry the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from . import stages
+from .errors import ExitCode, HookError
+from .findings import Findings
+from .typed import MAX_INPUT
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .run import Run
+
+
+def main(run: Run, stage: str) -> int:
+    """Run STAGE for an engine and return its exit code."""
+    started = time.monotonic()
+    findings = Findings()
+    code, reason, traceback = ExitCode.DONE, "", ""
+    try:
+        write_output(stages.STAGES[stage](run, read_input(), findings))
+    except HookError as error:
+        code, reason = error.code, str(error)
+    except Exception as error:  # noqa: BLE001 — the last line of defence: an engine must get a code and a sentence, never a traceback
+        code, reason, traceback = ExitCode.SOFTWARE, fault(stage, error), trace()
+    if code or findings.units or findings.requests:
+        from . import reporting
+
+        reporting.report(run, stage, findings, code, reason, traceback, time.monotonic() - started)
+    if reason:
+        print(f"oci-udev-hook: {reason}", file=sys.stderr)
+    return code
+
+
+def read_input() -> bytes:
+    """All of standard input, one byte more than is allowed at most."""
+    parts, size = [], 0
+    while size <= MAX_INPUT and (part := os.read(0, min(1 << 20, MAX_INPUT + 1 - size))):
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
+
+
+def write_output(output: bytes) -> None:
+    """All of OUTPUT to standard output. Raises HookError when the engine has gone."""
+    view = memoryview(output)
+    while view:
+        try:
+            view = view[os.write(1, view) :]
+        except OSError as error:
+            raise HookError(f"the engine no longer reads the hook's answer ({error.strerror}); start the container again") from None
+
+
+def fault(stage: str, error: Exception) -> str:
+    """The sentence for an error that nobody expected."""
+    return f"{stage} met a fault of oci-udev-hook itself ({type(error).__name__}: {error}); please report it with the traceback from the log"
+
+
+def trace() -> str:
+    """The traceback of the exception being handled."""
+    import traceback
+
+    return traceback.format_exc()

@@ -1,0 +1,47 @@
+"""The end of a stage: one event to the log and the decision that `why` shows."""
+
+from __future__ import annotations
+
+import time
+
+from . import decisions
+from .log import Level, Log
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .findings import Findings
+    from .run import Run
+
+
+def report(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
+    """Log the run of STAGE, which took DURATION seconds, and keep what it decided. REASON is empty where CODE is 0."""
+    outcome = "refused" if code else findings.result
+    level = Level.ERROR if code else Level.WARNING if findings.warnings else Level.INFO
+    fields: dict[str, object] = {
+        "container": findings.name or findings.container,
+        "requests": findings.requests,
+        "units": findings.units,
+        "duration_ms": round(duration * 1000, 1),
+        "outcome": outcome,
+    }
+    extra = {"notes": findings.notes, "warnings": findings.warnings, "code": int(code), "reason": reason, "traceback": traceback}
+    fields.update({name: value for name, value in extra.items() if value})
+    Log(for_engine=True, debug=run.debug).event(stage, level, fields)
+    if stage == "precreate" or code:
+        decisions.keep(run.state_dir, decision(stage, findings, code, outcome, reason))
+
+
+def decision(stage: str, findings: Findings, code: int, outcome: str, reason: str) -> decisions.Decision:
+    """The decision in the form that is kept."""
+    return decisions.Decision(
+        stage=stage,
+        container=findings.container,
+        name=findings.name,
+        time=time.time(),
+        code=int(code),
+        outcome=outcome,
+        reason=reason,
+        requests=findings.requests,
+        units=findings.units,
+        notes=findings.notes + findings.warnings,
+    )

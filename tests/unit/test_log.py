@@ -1,0 +1,98 @@
+"""The log's two ways of writing an event are one."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from oci_udev_hook import log
+from oci_udev_hook.log import Level, Log
+
+FIELDS = {
+    "container": "zigbee-bridge",
+    "requests": ("2 of hardware-vendor.example/foo",),
+    "units": ("FTDI_FT232R_A1B2C3", 'odd "name" with \\ and \n and ü and \udcff'),
+    "duration_ms": 12.5,
+    "outcome": "allotted",
+}
+
+
+@pytest.mark.parametrize("level", list(Level), ids=lambda level: level.name.lower())
+def test_both_forms_of_an_event_are_the_same_bytes(level: Level) -> None:
+    """What is written without structlog is what structlog would write."""
+    plain = log.render("precreate", level, FIELDS)
+
+    assert plain == log.render_with_structlog("precreate", level, FIELDS, console=False)
+    assert json.loads(plain)["level"] == level.name.lower()
+
+
+def test_a_person_reads_lines_not_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Outside an engine, events are for the eye."""
+    Log(for_engine=False).event("kube", Level.WARNING, {"file": "pod.yaml"})
+
+    shown = capsys.readouterr().err
+    assert "warning" in shown
+    assert "file=pod.yaml" in shown
+    assert not shown.startswith("{")
+
+
+@pytest.mark.parametrize(("debug", "count"), [(False, 0), (True, 1)], ids=["without --debug", "with --debug"])
+def test_debug_events_come_only_when_wanted(debug: bool, count: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are for --debug alone."""
+    Log(for_engine=False, debug=debug).event("looked", Level.DEBUG, {"devices": 3})
+
+    assert len(capsys.readouterr().err.splitlines()) == count
+
+
+@pytest.fixture(name="sockets")
+def fixture_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[socket.socket, socket.socket]:
+    """A journal and a syslog that listen below a folder of the test's."""
+    journal, syslog = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
+    journal.settimeout(1)
+    syslog.settimeout(1)
+    monkeypatch.setattr(log, "JOURNAL_SOCKET", str(tmp_path / "journal"))
+    monkeypatch.setattr(log, "SYSLOG_SOCKET", str(tmp_path / "syslog"))
+    monkeypatch.setattr(sys, "stderr", open(os.devnull, "w", encoding="utf-8"))
+    return journal, syslog
+
+
+def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
+    """In its native form."""
+    journal, _ = sockets
+    journal.bind(log.JOURNAL_SOCKET)
+    Log(for_engine=True).event("precreate", Level.INFO, {"container": "c"})
+
+    expected = b'PRIORITY=6\nSYSLOG_IDENTIFIER=oci-udev-hook\nMESSAGE={"container": "c", "event": "precreate", "level": "info"}\n'
+    assert journal.recv(4096) == expected
+    journal.close()
+
+
+def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
+    """With facility daemon and the event's priority."""
+    _, syslog = sockets
+    syslog.bind(log.SYSLOG_SOCKET)
+    Log(for_engine=True).event("precreate", Level.ERROR, {"container": "c"})
+
+    expected = f'<27>oci-udev-hook[{os.getpid()}]: {{"container": "c", "event": "precreate", "level": "error"}}'
+    assert syslog.recv(4096).decode() == expected
+    syslog.close()
+
+
+def test_a_log_that_is_nowhere_stops_nothing(sockets: tuple[socket.socket, socket.socket]) -> None:
+    """No journal, no syslog: the event goes to stderr."""
+    Log(for_engine=True).event("precreate", Level.INFO, {"container": "c"})
+
+
+def test_the_success_path_does_not_load_structlog() -> None:
+    """An event at level info for an engine is written without it."""
+    script = (
+        "import sys; from oci_udev_hook.log import Level, Log; Log(for_engine=True).event('precreate', Level.INFO, {}); "
+        "sys.exit('structlog' in sys.modules)"
+    )
+    source = str(Path(log.__file__).parents[1])
+    assert os.spawnve(os.P_WAIT, sys.executable, [sys.executable, "-c", script], {"PYTHONPATH": source}) == 0

@@ -7,11 +7,15 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from oci_udev_hook import log
 from oci_udev_hook.log import Level, Log
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 FIELDS = {
     "container": "zigbee-bridge",
@@ -50,15 +54,19 @@ def test_debug_events_come_only_when_wanted(debug: bool, count: int, capsys: pyt
 
 
 @pytest.fixture(name="sockets")
-def fixture_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[socket.socket, socket.socket]:
-    """A journal and a syslog that listen below a folder of the test's."""
-    journal, syslog = (socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for _ in range(2))
-    journal.settimeout(1)
-    syslog.settimeout(1)
+def fixture_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A journal and a syslog below a folder of the test's, not bound yet."""
     monkeypatch.setattr(log, "JOURNAL_SOCKET", str(tmp_path / "journal"))
     monkeypatch.setattr(log, "SYSLOG_SOCKET", str(tmp_path / "syslog"))
-    monkeypatch.setattr(sys, "stderr", open(os.devnull, "w", encoding="utf-8"))
-    return journal, syslog
+    with (
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal,
+        socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as syslog,
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+    ):
+        monkeypatch.setattr(sys, "stderr", nowhere)
+        journal.settimeout(1)
+        syslog.settimeout(1)
+        yield journal, syslog
 
 
 def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
@@ -69,7 +77,6 @@ def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, sock
 
     expected = b'PRIORITY=6\nSYSLOG_IDENTIFIER=oci-udev-hook\nMESSAGE={"container": "c", "event": "precreate", "level": "info"}\n'
     assert journal.recv(4096) == expected
-    journal.close()
 
 
 def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
@@ -80,7 +87,6 @@ def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tupl
 
     expected = f'<27>oci-udev-hook[{os.getpid()}]: {{"container": "c", "event": "precreate", "level": "error"}}'
     assert syslog.recv(4096).decode() == expected
-    syslog.close()
 
 
 def test_a_log_that_is_nowhere_stops_nothing(sockets: tuple[socket.socket, socket.socket]) -> None:

@@ -1,0 +1,94 @@
+"""podman in a view, with one runtime and in one mode, and the installed hook's own verbs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+
+from .cells import Cell, Mode
+from .views import Result, View
+
+IMAGE = "localhost/bed:1"
+USER = "tester"
+RESOURCE = "bed.example/loop"
+LIMITS = "io.oci-udev-hook.limits"
+UIDMAP = ("--uidmap", "0:200000:65536", "--gidmap", "0:200000:65536")
+HELD = 75
+SLEEP = ("sleep", "1000")
+
+
+@dataclass(frozen=True)
+class Engine:
+    """podman as the tests of one cell use it."""
+
+    cell: Cell
+    view: View
+
+    @property
+    def user(self) -> str | None:
+        """Who runs podman: None is root."""
+        return USER if self.cell.mode is Mode.ROOTLESS else None
+
+    @property
+    def mapping(self) -> tuple[str, ...]:
+        """The options of a container's own user namespace."""
+        return UIDMAP if self.cell.mode is Mode.UIDMAP else ()
+
+    def podman(self, *arguments: str, stdin: str = "", check: bool = True, timeout: float = 60) -> Result:
+        """Run podman and wait."""
+        return self.view.run("podman", "--runtime", self.cell.runtime, *arguments, user=self.user, stdin=stdin, check=check, timeout=timeout)
+
+    def popen(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start podman and do not wait."""
+        return self.view.popen("podman", "--runtime", self.cell.runtime, *arguments, user=self.user)
+
+    def run_arguments(self, name: str, limits: str, options: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
+        """`podman run` of a container that asks for LIMITS."""
+        annotation = ("--annotation", f"{LIMITS}={limits}") if limits else ()
+        return ("run", "--name", name, *self.mapping, *annotation, *options, IMAGE, *command)
+
+    def start(self, name: str, limits: str, *options: str, command: tuple[str, ...] = SLEEP) -> str:
+        """Start a container in the background and return its id."""
+        return self.podman(*self.run_arguments(name, limits, ("--detach", *options), command)).out.strip()
+
+    def output(self, limits: str, *command: str, options: tuple[str, ...] = (), name: str = "once") -> str:
+        """What COMMAND prints in a container of its own that is gone afterwards."""
+        return self.podman(*self.run_arguments(name, limits, ("--rm", *options), command)).out
+
+    def refused(self, name: str, limits: str, *options: str, code: int) -> Result:
+        """Start a container that must not start, and see that podman's user is shown the exit status CODE of the hook."""
+        result = self.podman(*self.run_arguments(name, limits, ("--detach", *options), SLEEP), check=False)
+        assert result.code == 126, str(result)
+        assert f"exit status {code}" in result.err, str(result)
+        assert self.status(name) == "created", "the container must not have started"
+        return result
+
+    def exec(self, name: str, *command: str, check: bool = True) -> Result:
+        """Run COMMAND in the running container NAME."""
+        return self.podman("exec", name, *command, check=check)
+
+    def status(self, name: str) -> str:
+        """podman's word for the state of the container NAME."""
+        return self.inspect(name, "{{.State.Status}}")
+
+    def inspect(self, name: str, template: str) -> str:
+        """One value of `podman inspect`."""
+        return self.podman("container", "inspect", "--format", template, name).out.strip()
+
+    def remove_all(self) -> None:
+        """Remove all pods and containers of this user at once."""
+        if self.podman("ps", "--all", "--quiet").out:
+            self.podman("pod", "rm", "--all", "--force", "--time", "0")
+            self.podman("rm", "--all", "--force", "--time", "0")
+
+    def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
+        """Run a verb of the hook as this user."""
+        return self.view.run("oci-udev-hook", *arguments, user=self.user, stdin=stdin, check=check)
+
+    def leases(self) -> dict[str, tuple[str, ...]]:
+        """The host's nodes that each container holds, by the container's name, in a stable order."""
+        held: dict[str, list[str]] = {}
+        for lease in json.loads(self.hook("leases", "--json").out)["leases"]:
+            held.setdefault(lease["container"], []).extend(lease["nodes"])
+        return {name: tuple(sorted(nodes)) for name, nodes in held.items()}

@@ -1,0 +1,71 @@
+"""What a view needs before its first container: the hook installed as the README says, an image, a user, the engine's settings."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from .cells import Cgroup, Release, can_raise_limits, tree
+from .devices import Loop
+from .engine import IMAGE, RESOURCE, USER
+from .views import HERE, View
+
+CHECKOUT = HERE.parents[2]
+SOURCE = "/opt/oci-udev-hook"  #: the checkout's copy in a view
+DEFINITION = "/etc/oci-udev-hook/resources.d/50-bed.toml"
+
+#: Settings that podman needs on machines without CAP_SYS_RESOURCE, without iptables, or whose v2 hierarchy has no pids controller.
+SETTINGS = """\
+[containers]
+default_ulimits = ["nofile=1024:1024", "nproc=1024:1024"]
+log_driver = "k8s-file"
+netns = "none"
+pids_limit = 0
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+"""
+
+
+def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...]) -> View:
+    """Start a view of RELEASE, ready for tests."""
+    view = View(tree(release), cgroup)
+    view.start()
+    for folder in ("hook", "oci-hooks.d", "packaging", "tests/engine/bed"):
+        shutil.copytree(CHECKOUT / folder, view.path(f"{SOURCE}/{folder}"), ignore=shutil.ignore_patterns("__pycache__"))
+    view.run(f"{SOURCE}/packaging/install")
+    view.write("/etc/containers/containers.conf.d/10-bed.conf", SETTINGS)
+    if release is Release.DEBIAN12 and not can_raise_limits() and shutil.which("gcc"):
+        shim_crun(view)
+    view.run("useradd", "--create-home", USER)
+    uid = view.uid(USER)
+    view.run("install", "-d", "-o", USER, "-g", USER, "-m", "700", f"/run/user/{uid}")
+    view.run(str(Path(SOURCE, "tests/engine/bed/image")), "/tmp/image.tar")
+    for loop in loops:
+        loop.appear(view)
+    define(view, loops)
+    import_image(view, None)
+    return view
+
+
+def import_image(view: View, user: str | None) -> None:
+    """Give USER's podman the image."""
+    view.run("podman", "import", "--quiet", "--change", 'CMD ["sh"]', "--change", "ENV PATH=/bin", "/tmp/image.tar", IMAGE, user=user)
+
+
+def define(view: View, loops: tuple[Loop, ...], extra: str = "") -> None:
+    """Make LOOPS the units of RESOURCE in VIEW. EXTRA is more of its definition."""
+    names = "|".join(loop.name for loop in loops)
+    view.write(DEFINITION, f"[[resource]]\nname = '{RESOURCE}'\nmatch = ['SUBSYSTEM==\"block\", KERNEL==\"{names}\"']\n{extra}")
+
+
+def shim_crun(view: View) -> None:
+    """Let crun 1.8.1 load device programs without CAP_SYS_RESOURCE, see memlock-shim.c."""
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder, "shim.so")
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-o", library, HERE / "memlock-shim.c", "-ldl"], check=True)
+        shutil.copy(library, view.path("/usr/local/lib/memlock-shim.so"))
+    view.write("/usr/local/bin/crun", '#!/bin/sh\nLD_PRELOAD=/usr/local/lib/memlock-shim.so exec /usr/bin/crun "$@"\n', 0o755)
+    view.write("/etc/containers/containers.conf.d/11-crun.conf", '[engine.runtimes]\ncrun = ["/usr/local/bin/crun"]\n')

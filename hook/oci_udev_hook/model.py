@@ -165,6 +165,9 @@ class Container:
     gid: int = 0
     groups: tuple[int, ...] = ()
     bundle: str = ""
+    uid_map: tuple[tuple[int, int, int], ...] = ()  #: linux.uidMappings: inside, outside, size; empty without a user namespace of its own
+    gid_map: tuple[tuple[int, int, int], ...] = ()
+    binds: tuple[tuple[str, str], ...] = ()  #: destination and source of its bind mounts, in the config's order
 
     @property
     def label(self) -> str:
@@ -216,6 +219,7 @@ class Lease:
     numbers: frozenset[DeviceNumber]
     nodes: tuple[str, ...]  #: on the host
     holder: Holder
+    sharing: int = 1  #: how many containers may hold it with this one, as its resource said when it was given
 
 
 @frozen

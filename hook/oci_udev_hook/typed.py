@@ -20,14 +20,17 @@ class TypedError(ValueError):
 
 def shown(value: object) -> str:
     """VALUE as JSON, cut to a length that fits in a sentence."""
-    text = json.dumps(value, default=str, ensure_ascii=False)
+    try:
+        text = json.dumps(value, default=str, ensure_ascii=False)
+    except RecursionError:
+        return "something nested very deeply"
     return text if len(text) <= 60 else text[:57] + "…"
 
 
 def parse(data: bytes) -> Fields:
     """The JSON object in DATA. Raises TypedError with a sentence's predicate: `is no JSON (…)`."""
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=_no_constant)
     except UnicodeDecodeError:
         raise TypedError("is no JSON: it is not UTF-8 text") from None
     except RecursionError:
@@ -37,6 +40,11 @@ def parse(data: bytes) -> Fields:
     if not isinstance(value, dict):
         raise TypedError(f"is no JSON object but {shown(value)}")
     return Fields(value)
+
+
+def _no_constant(name: str) -> float:
+    """Refuse NaN and Infinity, which Python reads and JSON (RFC 8259, section 6) does not have."""
+    raise ValueError(f"{name} is no JSON value")
 
 
 class Fields:

@@ -9,6 +9,7 @@ import json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import Iterator
 
 MAX_INPUT = 16 * 1024 * 1024  #: bytes; an OCI config has some ten thousand
@@ -88,7 +89,7 @@ class Fields:
                 raise TypedError(f"{self.at(key)}[{index}] is {shown(value)}, not an object")
             yield Fields(value, f"{self.at(key)}[{index}]")
 
-    def items(self, key: str) -> list[object]:
+    def items(self, key: str) -> list[builtins.object]:
         """The list at KEY; an absent or null one is empty."""
         value = self.value.get(key)
         if value is None:

@@ -1,0 +1,13 @@
+"""Who gets which device: the pure allocator, and the ledger of who holds what.
+
+`others` (root's and users' ledgers) and `rebuild` are loaded only where they are needed.
+"""
+
+from __future__ import annotations
+
+from .allocate import allocate, leases
+from .ledger import Ledger
+from .liveness import Engine, engine, process, reservation
+from .view import View
+
+__all__ = ["Engine", "Ledger", "View", "allocate", "engine", "leases", "process", "reservation"]

@@ -1,0 +1,157 @@
+"""The ledger: who holds which unit, in one file under one lock. It is read once, and written whole."""
+
+from __future__ import annotations
+
+import os
+
+from .. import places, typed
+from ..errors import ConfigurationError, UsageError
+from . import files, history, liveness, lock
+from .view import View, rebuilt
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from ..model import Holder, Lease, Process
+    from .view import Rebuild
+
+LOCK = "lock"
+DAMAGED_LIMIT = 8  #: damaged ledgers that are kept; further ones are not set aside any more
+WAIT = 8.0  #: seconds for the lock; the timeout in the hook JSON is 10
+
+
+class Ledger(View):
+    """The ledger under its lock, as a context manager. WAIT is how long to wait for the lock, in seconds.
+
+    Entering makes the folder, locks, and reads; a ledger that is missing or damaged is rebuilt and written first, and nothing is
+    given out before that. Raises ConfigurationError where the folder cannot be used, HookError where another run keeps the lock.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        *,
+        uid: int = 0,
+        boot: str | None = None,
+        history_path: str | None = None,
+        rebuild: Rebuild = rebuilt,
+        wait: float = WAIT,
+    ) -> None:
+        super().__init__(folder, uid=uid, boot=boot, history_path=history_path, rebuild=rebuild)
+        self.owner = os.geteuid()
+        self.wait = wait
+        self.descriptor = -1
+
+    @classmethod
+    def read_only(cls, folder: str, *, uid: int = 0, boot: str | None = None, history_path: str | None = None) -> View:
+        """A look at the ledger in FOLDER that needs neither the lock nor a right; a missing folder is an empty ledger.
+
+        Raises ConfigurationError.
+        """
+        return View(folder, uid=uid, boot=boot, history_path=history_path).load()
+
+    def __enter__(self) -> Self:
+        places.make_state_dir(self.folder)
+        self.descriptor = lock.acquire(f"{self.folder}/{LOCK}", self.wait)
+        try:
+            self.load()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self.descriptor)
+        self.descriptor = -1
+
+    def load(self) -> Ledger:
+        """Read the file. A missing one is rebuilt as well: it is missing after a boot, but also after `rm`."""
+        try:
+            found = self.read()
+        except typed.TypedError as error:
+            self.mend(error)
+            return self
+        if found is None:
+            self.restore()
+            self.write()
+        else:
+            self.records = found
+        return self
+
+    def mend(self, error: typed.TypedError) -> None:
+        """Set the damaged file aside and put one made anew from the living containers in its place. Raises ConfigurationError."""
+        del error
+        self.set_aside()
+        self.restore()
+        self.write()
+
+    def set_aside(self) -> None:
+        """Keep the damaged file under another name, too.
+
+        Until the new one takes its place it also stays there: were it gone and we killed, the next run would find no ledger.
+        """
+        for number in range(1, DAMAGED_LIMIT + 1):
+            aside = f"{self.path}.damaged-{number}"
+            try:
+                os.link(self.path, aside, follow_symlinks=False)
+            except FileExistsError:
+                if os.path.samestat(os.lstat(aside), os.lstat(self.path)):
+                    return
+            except OSError:
+                return
+            else:
+                return
+
+    def commit(self, leases: Iterable[Lease], container: str | None = None) -> None:
+        """Write down LEASES, which are all that their holder holds from now on; without any, that CONTAINER holds nothing.
+
+        Only after this may a config be printed or an edit applied. Raises ConfigurationError, and then nothing is given out.
+        """
+        by_holder: dict[Holder, list[Lease]] = {}
+        for lease in leases:
+            by_holder.setdefault(lease.holder, []).append(lease)
+        if any(not holder.container for holder in by_holder):
+            raise UsageError("a container without an id cannot hold devices, since nothing could release them; let the engine start it")
+        for gone in self.dead | ({container} if container else set()):
+            self.records.drop(gone)
+        for holder, held in by_holder.items():
+            self.records.put(holder, held)
+        self.write()
+        for holder, held in by_holder.items():
+            history.remember(self.history_path, holder.name or holder.container, tuple([lease.unit for lease in held]))
+
+    def confirm(self, container: str, process: Process) -> tuple[Lease, ...]:
+        """From now on the leases of CONTAINER live as long as its PROCESS; gives them, none where it has none (any more) in this boot.
+
+        Raises ConfigurationError.
+        """
+        held = self.held(container)
+        if not held or held[0].holder.boot != self.boot:
+            return ()
+        self.records.put(liveness.confirmed(held[0].holder, process), held)
+        self.write()
+        return self.records.leases(container)
+
+    def release(self, container: str, unit: str | None = None) -> tuple[Lease, ...]:
+        """Strike out what CONTAINER holds, or only that UNIT (an identity) of it; gives what is struck out. Raises ConfigurationError."""
+        held = self.held(container)
+        gone = tuple([lease for lease in held if unit in (None, lease.unit)])
+        if not gone:
+            return ()
+        kept = [lease for lease in held if lease not in gone]
+        if kept:
+            self.records.put(kept[0].holder, kept)
+        else:
+            self.records.drop(container)
+        self.write()
+        return gone
+
+    def write(self) -> None:
+        """Write the file. Raises ConfigurationError."""
+        try:
+            files.replace(self.path, self.records.dump(), sync=True)
+        except OSError as error:
+            mend = "make room or mend that, then try again"
+            raise ConfigurationError(f"the ledger {self.path} cannot be written: {error.strerror}; {mend}") from None

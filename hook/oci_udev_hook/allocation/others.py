@@ -1,0 +1,105 @@
+"""Other users' ledgers: root's, which a user's hook obeys, and users', which root lists but does not obey.
+
+What a user's folder holds is that user's word: links, FIFOs, huge files and file systems of their own must not hurt who looks.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .. import places, typed
+from ..errors import ConfigurationError
+from ..frozen import frozen
+from . import files, records
+from .view import FILE, View
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..model import Lease
+
+MAX_SIZE = 1024 * 1024  #: bytes of a user's ledger that root reads
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@frozen
+class Listing:
+    """What users' ledgers say."""
+
+    leases: tuple[Lease, ...]
+    faults: tuple[str, ...]  #: a sentence for each ledger that was passed over
+
+
+def root(folder: str = places.ROOT_STATE_DIR, boot: str | None = None) -> View:
+    """Root's ledger, for a user's hook: read without the lock, which only root may take.
+
+    Raises ConfigurationError where it is damaged or too new: what root's containers hold is then unknown.
+    """
+    return View(folder, uid=0, boot=boot).load()
+
+
+def users(run: str = "/run/user", temporary: str = "/tmp", mountinfo: str | None = None) -> Listing:  # noqa: S108 — each file there is checked for its owner
+    """The leases in all users' ledgers, for root to list. MOUNTINFO is the text of /proc/self/mountinfo.
+
+    Whatever stands there is only their word, control characters in names included.
+    """
+    if mountinfo is None:
+        with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+            mountinfo = file.read()
+    leases: list[Lease] = []
+    faults: list[str] = []
+    for uid, folder in folders(run, temporary):
+        try:
+            if on_fuse(folder, mountinfo):
+                raise files.NotRegularError(0, "it is on a FUSE file system, which its user could let hang")
+            leases += ledger_of(uid, folder)
+        except FileNotFoundError:
+            continue
+        except (OSError, typed.TypedError, ConfigurationError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            faults.append(f"the ledger of uid {uid} in {folder} was passed over: {reason}")
+    return Listing(tuple(leases), tuple(faults))
+
+
+def folders(run: str, temporary: str) -> Iterator[tuple[int, str]]:
+    """Each user's state folder that there could be, see `places.state_dir`."""
+    for name in names(run):
+        if name.isdigit():
+            yield int(name), f"{run}/{name}/{places.NAME}"
+    prefix = f"{places.NAME}-"
+    for name in names(temporary):
+        if name.startswith(prefix) and name.removeprefix(prefix).isdigit():
+            yield int(name.removeprefix(prefix)), f"{temporary}/{name}"
+
+
+def names(folder: str) -> list[str]:
+    """What is in FOLDER, sorted; nothing where it cannot be read."""
+    try:
+        return sorted([name for name in os.listdir(folder) if name.isascii()])
+    except OSError:
+        return []
+
+
+def ledger_of(uid: int, folder: str) -> tuple[Lease, ...]:
+    """The leases in the ledger of UID in FOLDER. Raises OSError, TypedError, ConfigurationError."""
+    opened = os.open(folder, FOLDER_FLAGS)
+    try:
+        content = files.read(FILE, MAX_SIZE, opened)
+    finally:
+        os.close(opened)
+    if content.owner != uid:
+        raise files.NotRegularError(0, f"the file belongs to uid {content.owner}")
+    found = records.parse(content.data, uid, f"{folder}/{FILE}")
+    return tuple([lease for container in found.rows for lease in found.leases(container)])
+
+
+def on_fuse(folder: str, mountinfo: str) -> bool:
+    """Whether FOLDER or one above or below it is a FUSE mount, see proc_pid_mountinfo(5)."""
+    for line in mountinfo.splitlines():
+        words = line.split(" ")
+        point = words[4]
+        inside = folder == point or folder.startswith(f"{point}/") or point.startswith(f"{folder}/")
+        if inside and words[words.index("-") + 1].startswith("fuse"):
+            return True
+    return False

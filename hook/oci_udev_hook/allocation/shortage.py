@@ -1,0 +1,170 @@
+"""Why a container does not get what it asks for, in sentences for a person at night. Pure.
+
+Not loaded where all goes well.
+"""
+
+from __future__ import annotations
+
+from ..errors import HeldError, RefusedError, UnavailableError, UsageError
+from .allocate import matched, slots_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..errors import HookError
+    from ..model import Lease, Unit
+    from .allocate import Pool, Situation
+
+MOST = 8  #: how many of a kind a sentence names
+
+
+def ambiguity(pools: Sequence[Pool]) -> UsageError:
+    """The error for requests whose one name fits several units."""
+    sentences = []
+    for pool in pools:
+        candidates = both([f"{unit.identity} ({node(unit)})" for unit in pool.units])
+        sentences.append(f"{pool.request} was asked for, but {len(pool.units)} units have that name: {candidates}; name one of these")
+    return UsageError(". ".join(sentences))
+
+
+def error(situation: Situation, short: frozenset[int], units: Mapping[str, tuple[Unit, ...]]) -> HookError:
+    """The one error for all SHORT pools. UNITS are all that the resources have.
+
+    Its class is that of the worst: what does not exist no waiting will bring, what may not be opened no stopping will.
+    """
+    missing = lacking(situation, short, [list(pool.units) for pool in situation.pools])
+    usable = [[unit for unit in pool.units if unit.identity not in situation.unusable] for pool in situation.pools]
+    refused = lacking(situation, short - missing, usable)
+    sentences = []
+    for index in sorted(short):
+        pool = situation.pools[index]
+        if index in missing:
+            sentences.append(missing_sentence(situation, pool, units.get(pool.resource.name, ())))
+        elif index in refused:
+            sentences.append(refused_sentence(situation, pool))
+        else:
+            sentences.append(held_sentence(situation, pool))
+    kind = UnavailableError if missing else RefusedError if refused else HeldError
+    return kind(". ".join(sentences))
+
+
+def lacking(situation: Situation, short: frozenset[int], choices: list[list[Unit]]) -> frozenset[int]:
+    """Which of the SHORT pools would be short even if all of CHOICES were free."""
+    slots = slots_of(situation.pools)
+    served = matched(situation, slots, choices)
+    return frozenset([pool for slot, pool in enumerate(slots) if slot not in served]) & short
+
+
+def missing_sentence(situation: Situation, pool: Pool, units: tuple[Unit, ...]) -> str:
+    """The sentence for a POOL of which fewer exist than asked. UNITS are all of its resource."""
+    near = situation.near.get(pool.resource.name, ())
+    nearly = f" ({'; '.join(shortened(near))})" if near else ""
+    if not units:
+        return f"{asked(pool)}, but none exists on this host{nearly}; plug it in and try again"
+    if not pool.units:
+        there = f"there {'is' if len(units) == 1 else 'are'} {both([described(unit) for unit in units])}"
+        return f"{asked(pool)}, but no unit has that name, {there}{nearly}; name {'this one' if len(units) == 1 else 'one of these'}"
+    if pool.count <= len(pool.units):
+        return f"{asked(pool, pool.units)}, but this container's other requests take the same devices; ask for fewer"
+    found = both([with_trouble(situation, pool, unit) for unit in pool.units])
+    return f"{asked(pool)}, but only {exist(len(pool.units))}: {found}{nearly}; ask for fewer or plug in more"
+
+
+def refused_sentence(situation: Situation, pool: Pool) -> str:
+    """The sentence for a POOL of which enough exist, but too few may be opened by this user."""
+    fewer = ", or ask for fewer" if pool.count > 1 else ""
+    return f"{asked(pool, pool.units)}, but {both(barred(situation, pool))}; give this user the right to open it{fewer}"
+
+
+def held_sentence(situation: Situation, pool: Pool) -> str:
+    """The sentence for a POOL of which enough exist, but others hold them."""
+    held = held_units(situation, pool)
+    parts = held_parts(situation, pool, held) + barred(situation, pool)
+    if not held:
+        # The free ones go to this container's other requests, which would find others if those were not held.
+        parts = ["the free ones go to this container's other requests"]
+        for rest in [other for other in situation.pools if other is not pool]:
+            held += held_units(situation, rest)
+            parts += held_parts(situation, rest, held_units(situation, rest))
+    needed = pool.count - sum(situation.free(pool.resource, unit) and unit.identity not in situation.unusable for unit in pool.units)
+    stop = "it" if len({name for unit in held for name in holders(situation, unit)}) == 1 else "one of them" if needed <= 1 else "some"
+    way_out = "ask for another" if pool.request.unit is not None else "ask for fewer" if pool.count > 1 else "wait until it ends"
+    return f"{asked(pool, pool.units)}, but {both(parts)}; stop {stop}, or {way_out}"
+
+
+def held_units(situation: Situation, pool: Pool) -> list[Unit]:
+    """The units of POOL that this user might open, but that no more containers may have."""
+    return [unit for unit in pool.units if unit.identity not in situation.unusable and not situation.free(pool.resource, unit)]
+
+
+def held_parts(situation: Situation, pool: Pool, held: list[Unit]) -> list[str]:
+    """Who holds HELD, one clause for those who hold the same."""
+    by_holders: dict[tuple[str, ...], list[Unit]] = {}
+    for unit in held:
+        by_holders.setdefault(holders(situation, unit), []).append(unit)
+    parts = []
+    for labels, units in by_holders.items():
+        note = f" ({pool.resource.sharing} containers at most)" if len(labels) > 1 else " alone" if pool.resource.sharing > 1 else ""
+        parts.append(f"{both([node(unit) for unit in units])} {'is' if len(units) == 1 else 'are'} held by {both(labels)}{note}")
+    return parts
+
+
+def barred(situation: Situation, pool: Pool) -> list[str]:
+    """The units of POOL that this user may not open, with the reasons."""
+    reasons = situation.unusable
+    return [f"{node(unit)} cannot be used: {reasons[unit.identity]}" for unit in pool.units if unit.identity in reasons]
+
+
+def asked(pool: Pool, units: Sequence[Unit] = ()) -> str:
+    """`2 of hardware-vendor.example/foo were asked for`, and how many exist where UNITS are given and it is a matter of number."""
+    sentence = f"{pool.request} {'was' if pool.count == 1 else 'were'} asked for"
+    return f"{sentence} and {exist(len(units))}" if units and pool.request.unit is None else sentence
+
+
+def exist(count: int) -> str:
+    """`2 exist`."""
+    return f"{count} {'exists' if count == 1 else 'exist'}"
+
+
+def node(unit: Unit) -> str:
+    """What people know UNIT by: its first node."""
+    return next((device.devnode for device in unit.devices if device.devnode), unit.identity)
+
+
+def described(unit: Unit) -> str:
+    """UNIT by its names and node."""
+    name = unit.names[0] if unit.names else unit.identity
+    return f"{name} ({node(unit)})"
+
+
+def with_trouble(situation: Situation, pool: Pool, unit: Unit) -> str:
+    """UNIT by its node, with why it could not be had anyway."""
+    if unit.identity in situation.unusable:
+        return f"{node(unit)} (cannot be used: {situation.unusable[unit.identity]})"
+    if not situation.free(pool.resource, unit):
+        return f"{node(unit)} (held by {both(holders(situation, unit))})"
+    return node(unit)
+
+
+def holders(situation: Situation, unit: Unit) -> tuple[str, ...]:
+    """The labels of UNIT's holders."""
+    return tuple([label(situation, lease) for lease in situation.held_by(unit)])
+
+
+def label(situation: Situation, lease: Lease) -> str:
+    """What people call LEASE's holder, and whose it is if not theirs: their own podman does not list it."""
+    if lease.holder.uid == situation.uid:
+        return lease.holder.label
+    return f"{'root' if lease.holder.uid == 0 else f'uid {lease.holder.uid}'}'s {lease.holder.label}"
+
+
+def both(parts: Sequence[str]) -> str:
+    """PARTS in a row with an `and`, a long row cut."""
+    *first, last = shortened(parts)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def shortened(parts: Sequence[str]) -> list[str]:
+    """PARTS, at most as many as a sentence can bear."""
+    return list(parts) if len(parts) <= MOST else [*parts[: MOST - 1], f"{len(parts) - MOST + 1} more"]

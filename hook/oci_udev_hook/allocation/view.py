@@ -1,0 +1,150 @@
+"""What a ledger says: a look at one, without its lock and without a right to write. `ledger.Ledger` writes."""
+
+from __future__ import annotations
+
+import os
+
+from .. import places, typed
+from ..errors import ConfigurationError
+from . import files, history, liveness, records
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..model import Holder, Lease, Unit
+
+    Rebuild = Callable[[str, int], tuple[Lease, ...]]
+
+FILE = "ledger.json"
+
+
+def rebuilt(boot: str, uid: int) -> tuple[Lease, ...]:
+    """The leases of the living containers, from their configs. Loaded only where it is needed."""
+    from . import rebuild
+
+    return rebuild.leases(boot, uid)
+
+
+class View:
+    """What the ledger in FOLDER says, at this moment and without its lock.
+
+    UID is the user whose ledger it is, BOOT this boot's id, HISTORY_PATH the file that tells what containers held last. REBUILD gives
+    the leases of living containers where the ledger is lost or damaged.
+    """
+
+    def __init__(
+        self, folder: str, *, uid: int = 0, boot: str | None = None, history_path: str | None = None, rebuild: Rebuild = rebuilt
+    ) -> None:
+        self.folder = folder
+        self.path = f"{folder}/{FILE}"
+        self.uid = uid
+        self.boot = places.boot_id() if boot is None else boot
+        self.history_path = history_path or history.path(folder)
+        self.rebuild = rebuild
+        self.owner: int | None = None  #: whose conmon may stand for a container; None: anyone's
+        self.file_owner = -1
+        self.records = records.Records({}, uid)
+        self.dead: set[str] = set()
+
+    def load(self) -> View:
+        """Read the file; a missing one is empty. Raises ConfigurationError."""
+        try:
+            self.records = self.read() or self.records
+        except typed.TypedError as error:
+            self.mend(error)
+        return self
+
+    def read(self) -> records.Records | None:
+        """The records in the file, None where there is none.
+
+        Raises TypedError where it is damaged, ConfigurationError where it cannot be read.
+        """
+        try:
+            content = files.read(self.path, records.MAX_SIZE)
+            self.file_owner = content.owner
+            return records.parse(content.data, self.uid, self.path)
+        except FileNotFoundError:
+            return None
+        except files.NotRegularError as error:
+            raise typed.TypedError(f"is no ledger: {error.strerror}") from None
+        except OSError as error:
+            mend = "mend that or name another folder with --state-dir"
+            raise ConfigurationError(f"the ledger {self.path} cannot be read: {error.strerror}; {mend}") from None
+
+    def mend(self, error: typed.TypedError) -> None:
+        """Make the records anew from the living containers, since the file is damaged.
+
+        Raises ConfigurationError where it is another user's, whose containers' configs are not ours to read.
+        """
+        if self.file_owner != os.geteuid():
+            mend = "the next container with devices that its owner starts mends it"
+            raise ConfigurationError(f"the ledger {self.path} is damaged: it {error}; {mend}")
+        self.restore()
+
+    def restore(self) -> None:
+        """Make the records anew from the living containers."""
+        self.dead = set()
+        self.records = records.Records({}, self.uid)
+        by_holder: dict[Holder, list[Lease]] = {}
+        for lease in self.rebuild(self.boot, self.uid):
+            by_holder.setdefault(lease.holder, []).append(lease)
+        for holder, leases in by_holder.items():
+            self.records.put(holder, leases)
+
+    def leases(self) -> tuple[Lease, ...]:
+        """All leases that are written down, of the living and the dead; `alive` tells them apart. Raises ConfigurationError."""
+        return tuple([lease for container in tuple(self.records.rows) for lease in self.held(container)])
+
+    def held(self, container: str) -> tuple[Lease, ...]:
+        """What CONTAINER holds as it is written down. Raises ConfigurationError."""
+        try:
+            return self.records.leases(container)
+        except typed.TypedError as error:
+            self.mend(error)
+        return self.records.leases(container)
+
+    def living(self, units: Iterable[Unit], container: str = "", now: float | None = None) -> tuple[Lease, ...]:
+        """The leases of living containers other than CONTAINER that hold one of UNITS, by identity or by device number.
+
+        Only their holders are looked up. Who is found dead is struck out at the next commit. NOW is CLOCK_BOOTTIME, in seconds.
+        Raises ConfigurationError.
+        """
+        wanted = tuple(units)
+        identities = frozenset([unit.identity for unit in wanted])
+        numbers = frozenset([str(number) for unit in wanted for number in unit.numbers])
+        try:
+            return self.survivors(identities, numbers, container, now)
+        except typed.TypedError as error:
+            self.mend(error)
+        return self.survivors(identities, numbers, container, now)
+
+    def survivors(self, identities: frozenset[str], numbers: frozenset[str], container: str, now: float | None) -> tuple[Lease, ...]:
+        """`living`, by IDENTITIES and NUMBERS. Raises TypedError."""
+        found: list[Lease] = []
+        for other in tuple(self.records.touching(identities, numbers)):
+            if other == container:
+                continue
+            holder = self.records.holder(other)
+            heir = self.heir(holder, now)
+            if heir is None:
+                self.dead.add(other)
+                continue
+            if heir != holder:
+                self.records.put(heir, self.records.leases(other))
+            found += self.records.leases(other)
+        return tuple(found)
+
+    def heir(self, holder: Holder, now: float | None = None) -> Holder | None:
+        """HOLDER as it lives on: as it is, or confirmed where its container runs though nobody confirmed it; None if it is dead."""
+        if liveness.alive(holder, self.boot, liveness.clock() if now is None else now):
+            return holder
+        return liveness.adopted(holder, self.boot, self.owner)
+
+    def alive(self, holder: Holder) -> bool:
+        """Whether HOLDER lives now."""
+        return self.heir(holder) is not None
+
+    def previous(self, name: str) -> tuple[str, ...]:
+        """The identities of the units that the container of that NAME (its id, if it has none) held last, in order."""
+        return history.read(self.history_path).get(name, ()) if name else ()

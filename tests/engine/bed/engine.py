@@ -35,9 +35,9 @@ class Engine:
         """The options of a container's own user namespace."""
         return UIDMAP if self.cell.mode is Mode.UIDMAP else ()
 
-    def podman(self, *arguments: str, stdin: str = "", check: bool = True, timeout: float = 60) -> Result:
+    def podman(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
         """Run podman and wait."""
-        return self.view.run("podman", "--runtime", self.cell.runtime, *arguments, user=self.user, stdin=stdin, check=check, timeout=timeout)
+        return self.view.run("podman", "--runtime", self.cell.runtime, *arguments, user=self.user, stdin=stdin, check=check)
 
     def popen(self, *arguments: str) -> subprocess.Popen[str]:
         """Start podman and do not wait."""

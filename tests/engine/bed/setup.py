@@ -29,8 +29,8 @@ events_logger = "file"
 """
 
 
-def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...]) -> View:
-    """Start a view of RELEASE, ready for tests."""
+def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...], units: tuple[Loop, ...]) -> View:
+    """Start a view of RELEASE that has LOOPS, UNITS of them defined, ready for tests."""
     view = View(tree(release), cgroup)
     view.start()
     for folder in ("hook", "oci-hooks.d", "packaging", "tests/engine/bed"):
@@ -45,7 +45,7 @@ def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...]) -> View:
     view.run(str(Path(SOURCE, "tests/engine/bed/image")), "/tmp/image.tar")
     for loop in loops:
         loop.appear(view)
-    define(view, loops)
+    define(view, units)
     import_image(view, None)
     return view
 

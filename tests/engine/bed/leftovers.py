@@ -1,0 +1,63 @@
+"""What tests could leave on a machine, looked at before and after."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+CGROUPS = Path("/sys/fs/cgroup")
+POD_PARENT = "libpod_parent"  #: podman's, with the cgroupfs manager
+FOLDERS = ("/etc/containers", "/etc/oci-udev-hook", "/usr/share/containers", "/usr/share/oci-udev-hook", "/usr/libexec/oci", "/run/oci-udev-hook")
+
+
+@dataclass(frozen=True)
+class State:
+    """A machine as far as tests could change it."""
+
+    mounts: frozenset[str]  #: mount points of this process's namespace
+    nodes: frozenset[str]  #: device nodes with mode and owner
+    users: frozenset[str]
+    files: frozenset[str]
+    cgroups: frozenset[str]
+
+
+def look() -> State:
+    """The state now."""
+    return State(
+        mounts=frozenset(line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()),
+        nodes=frozenset(node(Path("/dev", name)) for name in os.listdir("/dev")),
+        users=frozenset(line for name in ("passwd", "group", "subuid", "subgid") for line in Path("/etc", name).read_text().splitlines()),
+        files=frozenset(str(path) for folder in FOLDERS for path in Path(folder).rglob("*")),
+        cgroups=frozenset(str(path) for path in pod_parents()),
+    )
+
+
+def node(path: Path) -> str:
+    """A node in /dev as `ls` shows it."""
+    status = path.lstat()
+    return f"{path} {status.st_mode:o} {status.st_uid}:{status.st_gid}"
+
+
+def pod_parents() -> list[Path]:
+    """podman's cgroups, parents last."""
+    roots = [root / POD_PARENT for root in (CGROUPS, *CGROUPS.iterdir())]
+    return [path for root in roots if root.is_dir() for path in (*sorted((p for p in root.rglob("*") if p.is_dir()), reverse=True), root)]
+
+
+def sweep(before: State) -> None:
+    """Remove the empty cgroups that were not there BEFORE: podman leaves the parent of all its containers."""
+    for path in pod_parents():
+        if str(path) not in before.cgroups:
+            with suppress(OSError):  # not empty: someone else's container is in it
+                path.rmdir()
+
+
+def changes(before: State, after: State) -> list[str]:
+    """What differs. A cgroup with processes in it is not the tests': all theirs have ended with their views."""
+    found = []
+    for name in (field.name for field in fields(State) if field.name != "cgroups"):
+        old, new = getattr(before, name), getattr(after, name)
+        found += [f"{name}: new {item}" for item in sorted(new - old)] + [f"{name}: gone {item}" for item in sorted(old - new)]
+    return found + [f"cgroup: new {path}" for path in sorted(after.cgroups - before.cgroups) if not Path(path, "cgroup.procs").read_text()]

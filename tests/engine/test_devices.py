@@ -1,0 +1,83 @@
+"""A container that asks for two units has two working devices, and nothing else: on every stack, in every mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from bed.cells import Mode, cells
+from bed.engine import HELD, RESOURCE, Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bed.devices import Loop
+
+HOLDER = "holder"
+everywhere = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
+pytestmark = everywhere
+
+
+@pytest.fixture(scope="module")
+def held(engine: Engine) -> Iterator[Engine]:
+    """A container that holds two units; it may make nodes, so that only the device cgroup keeps it from opening them."""
+    engine.start(HOLDER, f"{RESOURCE}: 2", "--cap-add", "mknod")
+    yield engine
+    engine.remove_all()
+
+
+def test_its_nodes_are_the_devices(held: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 1 on the engine's side."""
+    expected = [f"block special file {loop.major:x}:{loop.minor:x}" for loop in loops[:2]]
+
+    assert held.exec(HOLDER, "stat", "-c", "%F %t:%T", *(loop.node for loop in loops[:2])).out.splitlines() == expected
+
+
+def test_no_other_node_is_there(held: Engine, loops: tuple[Loop, ...]) -> None:
+    assert held.exec(HOLDER, "sh", "-c", "ls -d /dev/loop*").out.split() == [loop.node for loop in loops[:2]]
+
+
+def test_each_opens_for_reading_and_writing(held: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 8: the node and the cgroup's rule come as a pair."""
+    script = " && ".join(f"exec 3<>{loop.node} && echo {loop.name}" for loop in loops[:2])
+
+    assert held.exec(HOLDER, "sh", "-c", script).out.split() == [loop.name for loop in loops[:2]]
+
+
+def test_another_device_stays_out_of_reach(held: Engine, loops: tuple[Loop, ...]) -> None:
+    """A unit that it did not get, by a node that it makes itself: open(2) is refused, or already mknod(2) in a user namespace."""
+    other = loops[2]
+    script = f"rm -f /tmp/other; mknod /tmp/other b {other.major} {other.minor} && exec 3<>/tmp/other && echo opened"
+
+    result = held.exec(HOLDER, "sh", "-c", script, check=False)
+
+    assert "opened" not in result.out
+    assert "/tmp/other: Operation not permitted" in result.err
+    if held.cell.mode is Mode.ROOTFUL:
+        assert "mknod" not in result.err, "the device cgroup must refuse, not the missing capability"
+
+
+def test_its_process_knows_them_by_a_variable(held: Engine, loops: tuple[Loop, ...]) -> None:
+    """podman exec does not show what a hook added, the process itself has it."""
+    variables = held.exec(HOLDER, "cat", "/proc/1/environ")
+
+    assert f"OCI_UDEV_BED_EXAMPLE_LOOP={loops[0].node},{loops[1].node}" in variables.out.split("\0")
+
+
+def test_the_standard_devices_still_work(held: Engine) -> None:
+    """Case 28."""
+    assert held.exec(HOLDER, "sh", "-c", "echo gone >/dev/null && head -c 4 /dev/zero | wc -c").out.strip() == "4"
+
+
+def test_leases_tell_who_holds_them(held: Engine, loops: tuple[Loop, ...]) -> None:
+    assert held.leases() == {HOLDER: tuple(loop.node for loop in loops[:2])}
+
+
+def test_another_container_is_refused_what_is_held(held: Engine) -> None:
+    """podman's user sees the exit status, `why` has the reason."""
+    held.refused("second", f"{RESOURCE}: 3", code=HELD)
+
+    reason = held.hook("why", "second").out
+    assert HOLDER in reason
+    assert f"3 of {RESOURCE}" in reason
+    assert "second" not in held.leases()

@@ -1,0 +1,172 @@
+"""The pod of the README: what `oci-udev-hook kube` writes plays on both podmans, and each container has its own units."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from bed.cells import Mode, cells
+from bed.engine import HELD, IMAGE, RESOURCE, Engine
+
+if TYPE_CHECKING:
+    from bed.devices import Loop
+
+pytestmark = pytest.mark.parametrize(
+    "engine",
+    cells(
+        modes=(Mode.ROOTFUL, Mode.ROOTLESS),
+        unless={"debian12-v2-runc-rootful": "podman 4.3.1 with cgroupfs denies its pods their own /dev/null on cgroup v2",
+                "debian12-v2-crun-rootful": "podman 4.3.1 with cgroupfs denies its pods their own /dev/null on cgroup v2"},
+    ),
+    indirect=True,
+)  # fmt: skip
+
+#: Names so long that podman 4.3 would refuse them in one annotation (63 characters).
+LONG = tuple(f"hardware-vendor.example/a-kind-of-device-with-a-very-long-name-{number}" for number in (1, 2))
+SHOW = "echo $OCI_UDEV_BED_EXAMPLE_LOOP; exec sleep 1000"
+CONTAINERS = f"""\
+  - name: a
+    image: {IMAGE}
+    imagePullPolicy: Never
+    command: [sh, -c, '{SHOW}']
+    resources:
+      limits:
+        {RESOURCE}: 2
+  - name: b
+    image: {IMAGE}
+    imagePullPolicy: Never
+    command: [sh, -c, '{SHOW}']
+    resources:
+      limits:
+        {RESOURCE}: 1
+"""
+POD = f"""\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: demo
+  annotations: {{kept: as-it-is}}
+spec:
+  hostNetwork: true
+  restartPolicy: Never
+  initContainers:
+  - name: first
+    image: {IMAGE}
+    imagePullPolicy: Never
+    command: [sh, -c, 'exec 3<>$OCI_UDEV_BED_EXAMPLE_LOOP && echo $OCI_UDEV_BED_EXAMPLE_LOOP']
+    resources:
+      limits:
+        {RESOURCE}: 1
+  containers:
+{CONTAINERS}"""
+DEPLOYMENT = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: demo}}
+spec:
+  selector: {{matchLabels: {{app: demo}}}}
+  template:
+    metadata: {{labels: {{app: demo}}}}
+    spec:
+      hostNetwork: true
+      containers:
+{"".join(f"    {line}" for line in CONTAINERS.splitlines(keepends=True))}"""
+
+
+def play(engine: Engine, text: str, *, check: bool = True) -> str:
+    """`oci-udev-hook kube FILE | podman kube play -`; what podman said to stderr."""
+    engine.view.write("/tmp/pod.yaml", text)
+    converted = engine.hook("kube", "/tmp/pod.yaml").out
+    return engine.podman("kube", "play", "-", stdin=converted, check=check).err
+
+
+def variable(engine: Engine, container: str, name: str = "OCI_UDEV_BED_EXAMPLE_LOOP") -> list[str]:
+    """The nodes that a container was told of."""
+    variables = dict(pair.partition("=")[::2] for pair in engine.exec(container, "cat", "/proc/1/environ").out.split("\0"))
+    return variables.get(name, "").split(",")
+
+
+def opens(engine: Engine, container: str, nodes: list[str]) -> bool:
+    """Whether all NODES open in CONTAINER."""
+    return engine.exec(container, "sh", "-c", " && ".join(f"exec 3<>{node}" for node in nodes)).code == 0
+
+
+def test_each_container_of_a_pod_has_its_own_units(clean: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 1: `hardware-vendor.example/foo: 2` in the YAML, two working devices in the container."""
+    play(clean, POD)
+
+    first, second = variable(clean, "demo-a"), variable(clean, "demo-b")
+    assert (len(first), len(second)) == (2, 1)
+    assert sorted({*first, *second}) == [loop.node for loop in loops[:3]]
+    assert opens(clean, "demo-a", first)
+    assert opens(clean, "demo-b", second)
+    assert clean.exec("demo-b", "sh", "-c", "ls -d /dev/loop*").out.split() == second
+    assert clean.leases() == {"demo-a": tuple(first), "demo-b": tuple(second)}
+
+
+def test_the_init_container_had_one_and_gave_it_back(clean: Engine, loops: tuple[Loop, ...]) -> None:
+    play(clean, POD)
+
+    assert clean.podman("logs", "demo-first").out.strip() in {loop.node for loop in loops[:4]}
+    assert "demo-first" not in clean.leases()
+
+
+def test_what_is_not_about_devices_stays(clean: Engine) -> None:
+    play(clean, POD)
+
+    assert clean.inspect("demo-a", '{{index .Config.Annotations "kept"}}') == "as-it-is"
+
+
+def test_a_second_pod_is_refused_and_told_who_holds_them(clean: Engine) -> None:
+    play(clean, POD)
+
+    message = play(clean, POD.replace("name: demo", "name: other"), check=False)
+
+    assert f"exit status {HELD}" in message
+    reason = clean.hook("why", "other-a").out
+    assert "demo-a" in reason
+    assert "demo-b" in reason
+
+
+def test_a_pod_that_is_taken_down_holds_nothing(clean: Engine) -> None:
+    play(clean, POD)
+
+    clean.podman("pod", "rm", "--force", "--time", "0", "demo")
+
+    assert clean.leases() == {}
+
+
+def test_a_pod_that_comes_back_has_the_same_units(clean: Engine) -> None:
+    play(clean, POD)
+    held = clean.leases()
+    clean.podman("pod", "stop", "--time", "0", "demo")
+    assert clean.leases() == {}
+
+    clean.podman("pod", "start", "demo")
+
+    assert clean.leases() == held
+
+
+def test_a_deployment_has_its_units(clean: Engine) -> None:
+    """Case 18: podman reads the top-level object's annotations, Kubernetes the template's."""
+    play(clean, DEPLOYMENT)
+
+    assert sorted(map(len, clean.leases().values())) == [1, 2]
+
+
+def test_names_too_long_for_one_annotation_are_split_and_joined(clean: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 19."""
+    path = "/etc/oci-udev-hook/resources.d/70-long.toml"
+    clean.view.write(
+        path,
+        "".join(
+            f"[[resource]]\nname = '{name}'\nmatch = ['SUBSYSTEM==\"block\", KERNEL==\"{loop.name}\"']\nenv = {{NODE{number} = '{{paths}}'}}\n"
+            for number, (name, loop) in enumerate(zip(LONG, loops, strict=False))
+        ),
+    )
+    try:
+        play(clean, POD.replace(f"{RESOURCE}: 2", f"{LONG[0]}: 1\n        {LONG[1]}: 1").replace(f"{RESOURCE}: 1\n  containers", "cpu: 1\n  containers"))
+
+        assert [variable(clean, "demo-a", f"NODE{number}") for number in (0, 1)] == [[loops[0].node], [loops[1].node]]
+    finally:
+        clean.view.path(path).unlink()

@@ -69,7 +69,9 @@ def render(config: dict[str, object]) -> bytes:
     try:
         return json.dumps(config, separators=(",", ":"), allow_nan=False).encode("ascii")
     except (ValueError, RecursionError):
-        raise UsageError("the config holds a number too large for JSON or is nested too deeply to be printed; it cannot be given back to the engine") from None
+        raise UsageError(
+            "the config holds a number too large for JSON or is nested too deeply, so that it cannot be given back to the engine"
+        ) from None
 
 
 def _document(data: bytes) -> typed.Fields:
@@ -82,8 +84,6 @@ def _document(data: bytes) -> typed.Fields:
 
 
 def _wrong(expected: str, what: str, source: str, error: typed.TypedError) -> UsageError:
-    """The error for a document that is not EXPECTED. Some of the typed door's sentences start at the document, some at a path in it."""
+    """The error for a document that is not EXPECTED."""
     place = f"{what} on {source}" if source == STANDARD_INPUT else f"{what} in {source}"
-    says = str(error)
-    joint = " " if says.startswith(("is ", "has ")) else ": "
-    return UsageError(f"{place}{joint}{says}; it must be {expected}")
+    return UsageError(f"{typed.about(place, error)}; it must be {expected}")

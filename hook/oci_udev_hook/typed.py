@@ -19,6 +19,12 @@ class TypedError(ValueError):
     """A value of the wrong type or none where one must be; the caller puts its own error class and the file's name around it."""
 
 
+def about(place: str, error: TypedError) -> str:
+    """The sentence for ERROR in the document PLACE: some of them speak of the whole document, some of a path in it."""
+    says = str(error)
+    return f"{place} {says}" if says.startswith(("is ", "has ")) else f"{place}: {says}"
+
+
 def shown(value: object) -> str:
     """VALUE as JSON, cut to a length that fits in a sentence."""
     try:

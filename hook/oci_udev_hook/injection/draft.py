@@ -1,0 +1,68 @@
+"""A config while it is changed: what a change touches is copied once, so that the config given stays as it is."""
+
+from __future__ import annotations
+
+from .. import typed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Path = tuple[str, ...]
+
+
+class Draft:
+    """A copy of CONFIG to write to. `made` tells which objects and lists were not there: `absent`, or `null` as Go writes it."""
+
+    def __init__(self, config: Mapping[str, object]) -> None:
+        self.config = dict(config)
+        self.made: dict[str, str] = {}
+        self._own: dict[Path, object] = {(): self.config}
+
+    def mapping(self, path: Path) -> dict[str, object]:
+        """The object at PATH, made if need be. Raises TypedError where something else stands."""
+        if path in self._own:
+            found = self._own[path]
+        else:
+            parent, key = self.mapping(path[:-1]), path[-1]
+            value = parent.get(key)
+            if value is None:
+                self.made[".".join(path)] = "null" if key in parent else "absent"
+                value = {}
+            if not isinstance(value, dict):
+                raise typed.Fields(parent, ".".join(path[:-1])).wrong(key, "an object")
+            found = self._own[path] = parent[key] = dict(value)
+        assert isinstance(found, dict)
+        return found
+
+    def listing(self, path: Path) -> list[object]:
+        """The list at PATH, made if need be. Raises TypedError where something else stands."""
+        if path in self._own:
+            found = self._own[path]
+        else:
+            parent, key = self.mapping(path[:-1]), path[-1]
+            value = parent.get(key)
+            if value is None:
+                self.made[".".join(path)] = "null" if key in parent else "absent"
+                value = []
+            if not isinstance(value, list):
+                raise typed.Fields(parent, ".".join(path[:-1])).wrong(key, "a list")
+            found = self._own[path] = parent[key] = list(value)
+        assert isinstance(found, list)
+        return found
+
+    def has(self, path: Path) -> bool:
+        """Whether something stands at PATH."""
+        value: object = self.config
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value is not None
+
+    def unmake(self, path: Path, before: str) -> None:
+        """Take away the object or list at PATH, if it is empty, and leave what was there BEFORE."""
+        if path and self.has(path[:-1]):
+            parent, key = self.mapping(path[:-1]), path[-1]
+            if not parent.get(key) and before == "null":
+                parent[key] = None
+            elif not parent.get(key):
+                parent.pop(key, None)

@@ -1,0 +1,120 @@
+"""From allotments to edits: what changes in a container so that it has its devices.
+
+The same edits are what dry-run shows, precreate patches and createRuntime confirms. Three modes (each proved with runc and crun):
+rootful, a node and its cgroup rule always as a pair; rootful with a user namespace, the same; rootless, where the kernel lets nobody make
+nodes and no device cgroup is there, a bind mount of the host's node.
+"""
+
+from __future__ import annotations
+
+from ..errors import ConfigurationError
+from ..model import Annotation, CgroupRule, Group, Mount, Node, Variable
+from .placing import defined, place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..model import Allotment, Container, Edit, Resource
+    from .placing import Placement
+
+#: crun(1): the container's process keeps the groups of the user who starts it.
+KEEP_GROUPS = Annotation("run.oci.keep_original_groups", "1")
+
+
+def edits(container: Container, allotments: tuple[Allotment, ...]) -> tuple[Edit, ...]:
+    """The edits that give CONTAINER what ALLOTMENTS name.
+
+    Raises ConfigurationError (a definition that does not fit the devices: a template, two nodes at one path, two resources for one
+    variable), UsageError (the container's own mounts are in the way) and UnavailableError (a node that has gone meanwhile).
+    """
+    placements = place(container, allotments)
+    found: list[Edit] = []
+    for placement in placements:
+        found += _bound(placement) if container.rootless else _made(container, placement)
+    if container.rootless and placements:
+        from .rights import keeps_groups
+
+        if keeps_groups(container, placements):
+            found.append(KEEP_GROUPS)
+    found += _variables(allotments, placements)
+    return tuple({_identity(edit): edit for edit in reversed(found)}.values())[::-1]
+
+
+def _identity(edit: Edit) -> object:
+    """What an edit is about: two definitions that hold one device would put it at one path twice, where the first counts."""
+    if isinstance(edit, Node):
+        return edit.path
+    return edit.destination if isinstance(edit, Mount) else edit
+
+
+def _made(container: Container, placement: Placement) -> Iterator[Edit]:
+    """A node of the container's own at each path, and the rule that opens it (cases 5, 8, 40)."""
+    uid, gid, mode = _ownership(container, placement)
+    for path in (placement.path, *placement.links):
+        if path not in placement.visible:
+            yield Node(path, placement.number, mode, uid, gid)
+    yield CgroupRule(placement.number, "".join([letter for letter in "rwm" if letter in placement.resource.permissions]))
+    if container.uid != 0 and gid not in (0, container.gid) and gid not in container.groups:
+        yield Group(gid)
+
+
+def _ownership(container: Container, placement: Placement) -> tuple[int, int, int]:
+    """Owner, group and mode in the container: the process's own user, the host's group and mode, where the definition says nothing.
+
+    A user or group that the container's user namespace does not have would stop its start: the process's own takes its place.
+    """
+    resource, node = placement.resource, placement.node
+    uid = container.uid if resource.uid is None or not _has(container.uid_map, resource.uid) else resource.uid
+    gid = node.gid if resource.gid is None else resource.gid
+    gid = gid if _has(container.gid_map, gid) else container.gid
+    return uid, gid, node.mode if resource.mode is None else resource.mode
+
+
+def _has(mapping: tuple[tuple[int, int, int], ...], number: int) -> bool:
+    """Whether a user namespace with MAPPING has the id NUMBER; an empty one stands for none, which has all (user_namespaces(7))."""
+    return not mapping or any(inside <= number < inside + size for inside, _, size in mapping)
+
+
+def _bound(placement: Placement) -> Iterator[Edit]:
+    """The host's node at each path, with the options that podman's own --device gives a rootless container (podman-run(1))."""
+    access = "rw" if "w" in placement.resource.permissions else "ro"
+    for path in (placement.path, *placement.links):
+        if path not in placement.visible:
+            yield Mount(placement.devnode, path, ("slave", "nosuid", "noexec", access, "rbind"))
+
+
+def _variables(allotments: tuple[Allotment, ...], placements: tuple[Placement, ...]) -> list[Variable]:
+    """The variables of each resource. Raises ConfigurationError where two resources set one to different values."""
+    found: dict[str, tuple[Resource, Variable]] = {}
+    for resource in {allotment.resource.name: allotment.resource for allotment in allotments}.values():
+        own = [placement for placement in placements if placement.resource.name == resource.name]
+        for variable in _of(resource, own):
+            first, other = found.setdefault(variable.name, (resource, variable))
+            if other.value != variable.value:
+                raise ConfigurationError(
+                    f"{defined(first)} and {defined(resource)} both set {variable.name}, to different values; "
+                    "give one of them an env of its own"
+                )
+    return [variable for _, variable in found.values()]
+
+
+def _of(resource: Resource, placements: list[Placement]) -> list[Variable]:
+    """The variables of one resource, whose nodes are at PLACEMENTS. Raises ConfigurationError."""
+    if resource.env is None:
+        return [Variable(default_variable(resource.name), ",".join([placement.path for placement in placements]))]
+    from . import templates
+
+    nodes = tuple([templates.Given(placement.device, placement.index, placement.path) for placement in placements])
+    found = []
+    for name, template in resource.env:
+        try:
+            found.append(Variable(name, templates.variable(template, nodes)))
+        except templates.TemplateError as error:
+            raise ConfigurationError(f'{defined(resource)}: env {name} = "{template}" {error}') from None
+    return found
+
+
+def default_variable(resource: str) -> str:
+    """The variable that a resource without `env` sets: `OCI_UDEV_HARDWARE_VENDOR_EXAMPLE_FOO`."""
+    return "OCI_UDEV_" + "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in resource.upper()])

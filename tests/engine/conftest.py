@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from bed import leftovers
 from bed.cells import Cell, Cgroup, Mode, Release
 from bed.devices import Loop, add_loops, remove_loops

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from bed.cells import Mode, cells
 from bed.engine import HELD, IMAGE, RESOURCE, Engine
 
@@ -157,15 +158,13 @@ def test_a_deployment_has_its_units(clean: Engine) -> None:
 def test_names_too_long_for_one_annotation_are_split_and_joined(clean: Engine, loops: tuple[Loop, ...]) -> None:
     """Case 19."""
     path = "/etc/oci-udev-hook/resources.d/70-long.toml"
-    clean.view.write(
-        path,
-        "".join(
-            f"[[resource]]\nname = '{name}'\nmatch = ['SUBSYSTEM==\"block\", KERNEL==\"{loop.name}\"']\nenv = {{NODE{number} = '{{paths}}'}}\n"
-            for number, (name, loop) in enumerate(zip(LONG, loops, strict=False))
-        ),
-    )
+    definitions = [
+        f"[[resource]]\nname = '{name}'\nmatch = ['KERNEL==\"{loop.name}\"']\nenv = {{NODE{number} = '{{paths}}'}}\n"
+        for number, (name, loop) in enumerate(zip(LONG, loops, strict=False))
+    ]
+    clean.view.write(path, "".join(definitions))
     try:
-        play(clean, POD.replace(f"{RESOURCE}: 2", f"{LONG[0]}: 1\n        {LONG[1]}: 1").replace(f"{RESOURCE}: 1\n  containers", "cpu: 1\n  containers"))
+        play(clean, POD.replace(f"{RESOURCE}: 2", f"{LONG[0]}: 1\n        {LONG[1]}: 1"))
 
         assert [variable(clean, "demo-a", f"NODE{number}") for number in (0, 1)] == [[loops[0].node], [loops[1].node]]
     finally:

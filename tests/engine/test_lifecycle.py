@@ -6,7 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from bed.cells import Mode, cells
+
+from bed.cells import Mode, diagonal
 from bed.engine import HELD, RESOURCE, Engine
 from bed.setup import define
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from bed.devices import Loop
 
 ONE = f"{RESOURCE}: 1"
-pytestmark = pytest.mark.parametrize("engine", cells(modes=(Mode.ROOTFUL, Mode.ROOTLESS)), indirect=True)
+pytestmark = pytest.mark.parametrize("engine", diagonal(Mode.ROOTFUL, Mode.ROOTLESS), indirect=True)
 
 
 def until(claim: Callable[[], bool], seconds: float = 10) -> None:

@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from bed.cells import Mode, cells
+
+from bed.cells import Mode, diagonal
 from bed.engine import RESOURCE, Engine
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 HOOKS = "/usr/share/oci-udev-hook/hooks.d"
 BEFORE, AFTER = "/tmp/seen/before.json", "/tmp/seen/after.json"
-pytestmark = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
+pytestmark = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
 
 
 @pytest.fixture

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import pytest
+
 from bed.cells import Cgroup, Mode, Runtime, cells
 from bed.engine import IMAGE, LIMITS, RESOURCE, SLEEP, Engine
 from bed.setup import DEFINITION
 
 pytestmark = pytest.mark.parametrize(
-    "engine", [*cells(cgroups=(Cgroup.V2,), runtimes=(Runtime.CRUN,)), *cells(cgroups=(Cgroup.V1,), modes=(Mode.ROOTLESS,), runtimes=(Runtime.RUNC,))],
+    "engine",
+    [
+        *cells(cgroups=(Cgroup.V2,), runtimes=(Runtime.CRUN,)),
+        *cells(cgroups=(Cgroup.V1,), runtimes=(Runtime.RUNC,), modes=(Mode.ROOTLESS,)),
+    ],
     indirect=True,
-)  # fmt: skip
+)
 USAGE, UNAVAILABLE, CONFIGURATION = 64, 69, 78
 
 

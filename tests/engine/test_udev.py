@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from bed.cells import Cell, Cgroup, Release, Runtime, impossible
 from bed.engine import Engine
 from bed.setup import prepare

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+
 from bed.cells import Mode, Runtime, cells
 from bed.engine import RESOURCE, USER, Engine
 

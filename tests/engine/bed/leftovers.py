@@ -9,7 +9,7 @@ from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
 POD_PARENT = "libpod_parent"  #: podman's, with the cgroupfs manager
-FOLDERS = ("/etc/containers", "/etc/oci-udev-hook", "/usr/share/containers", "/usr/share/oci-udev-hook", "/usr/libexec/oci", "/run/oci-udev-hook")
+FOLDERS = ("/etc/containers", "/etc/oci-udev-hook", "/usr/share/containers", "/usr/share/oci-udev-hook", "/usr/libexec/oci")
 
 
 @dataclass(frozen=True)

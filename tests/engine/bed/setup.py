@@ -29,12 +29,18 @@ events_logger = "file"
 """
 
 
-def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...], units: tuple[Loop, ...]) -> View:
-    """Start a view of RELEASE that has LOOPS, UNITS of them defined, ready for tests."""
+def bare(release: Release, cgroup: Cgroup) -> View:
+    """Start a view of RELEASE with nothing in it but a copy of the checkout, at SOURCE."""
     view = View(tree(release), cgroup)
     view.start()
     for folder in ("hook", "oci-hooks.d", "packaging", "tests/engine/bed"):
         shutil.copytree(CHECKOUT / folder, view.path(f"{SOURCE}/{folder}"), ignore=shutil.ignore_patterns("__pycache__"))
+    return view
+
+
+def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...], units: tuple[Loop, ...]) -> View:
+    """Start a view of RELEASE that has LOOPS, UNITS of them defined, ready for tests."""
+    view = bare(release, cgroup)
     view.run(f"{SOURCE}/packaging/install")
     view.write("/etc/containers/containers.conf.d/10-bed.conf", SETTINGS)
     if release is Release.DEBIAN12 and not can_raise_limits() and shutil.which("gcc"):

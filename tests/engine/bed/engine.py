@@ -78,9 +78,12 @@ class Engine:
 
     def remove_all(self) -> None:
         """Remove all pods and containers of this user at once."""
-        if self.podman("ps", "--all", "--quiet").out:
-            self.podman("pod", "rm", "--all", "--force", "--time", "0")
-            self.podman("rm", "--all", "--force", "--time", "0")
+        for attempt in range(5):
+            if not self.podman("ps", "--all", "--quiet").out:
+                return
+            self.podman("pod", "rm", "--all", "--force", "--time", "0", check=attempt == 4)
+            # podman 4.3 races with its own cleanup process: "unlinkat …/userdata/shm: device or resource busy"
+            self.podman("rm", "--all", "--force", "--time", "0", check=attempt == 4)
 
     def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
         """Run a verb of the hook as this user."""

@@ -41,6 +41,16 @@ def bare(release: Release, cgroup: Cgroup) -> View:
 def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...], units: tuple[Loop, ...]) -> View:
     """Start a view of RELEASE that has LOOPS, UNITS of them defined, ready for tests."""
     view = bare(release, cgroup)
+    try:
+        furnish(view, release, loops, units)
+    except BaseException:
+        view.stop()
+        raise
+    return view
+
+
+def furnish(view: View, release: Release, loops: tuple[Loop, ...], units: tuple[Loop, ...]) -> None:
+    """Put into VIEW what engines need."""
     view.run(f"{SOURCE}/packaging/install")
     view.write("/etc/containers/containers.conf.d/10-bed.conf", SETTINGS)
     if release is Release.DEBIAN12 and not can_raise_limits() and shutil.which("gcc"):
@@ -53,7 +63,6 @@ def prepare(release: Release, cgroup: Cgroup, loops: tuple[Loop, ...], units: tu
         loop.appear(view)
     define(view, units)
     import_image(view, None)
-    return view
 
 
 def import_image(view: View, user: str | None) -> None:

@@ -31,6 +31,7 @@ class Leased:
     unit: str
     numbers: tuple[DeviceNumber, ...]
     nodes: tuple[str, ...]  #: on the host
+    sharing: int = 1  #: how many containers may hold it with this one
 
 
 @frozen
@@ -56,7 +57,7 @@ class Mark:
 
 def make(container: str, boot: str, name: str, leases: tuple[Lease, ...], edits: tuple[Edit, ...]) -> Mark:
     """The mark for the container of id CONTAINER, called NAME, that holds LEASES in this BOOT."""
-    kept = [Leased(lease.resource, lease.unit, tuple(sorted(lease.numbers, key=str)), lease.nodes) for lease in leases]
+    kept = [Leased(lease.resource, lease.unit, tuple(sorted(lease.numbers, key=str)), lease.nodes, lease.sharing) for lease in leases]
     return Mark(container, boot, name, tuple(kept), edits)
 
 
@@ -94,7 +95,13 @@ def write(mark: Mark) -> str:
         "boot": mark.boot,
         "name": mark.name,
         "leases": [
-            {"resource": lease.resource, "unit": lease.unit, "numbers": [str(number) for number in lease.numbers], "nodes": lease.nodes}
+            {
+                "resource": lease.resource,
+                "unit": lease.unit,
+                "numbers": [str(number) for number in lease.numbers],
+                "nodes": lease.nodes,
+                **({"sharing": lease.sharing} if lease.sharing != 1 else {}),
+            }
             for lease in mark.leases
         ],
         "edits": [edit_as_json(edit) for edit in mark.edits],
@@ -152,7 +159,11 @@ def number(text: str) -> DeviceNumber:
 def _leased(fields: typed.Fields) -> Leased:
     """One entry of `leases`."""
     return Leased(
-        fields.text("resource"), fields.text("unit"), tuple([number(text) for text in _texts(fields, "numbers")]), _texts(fields, "nodes")
+        fields.text("resource"),
+        fields.text("unit"),
+        tuple([number(text) for text in _texts(fields, "numbers")]),
+        _texts(fields, "nodes"),
+        fields.number("sharing", 1),
     )
 
 

@@ -50,11 +50,12 @@ def _groups(container: Container, placements: tuple[Placement, ...]) -> Iterator
             node = f"{placement.devnode} is {shown(placement.device, placement.node)}"
             yield (
                 f"{node}, which you may use by a group of yours or an access list: crun keeps your groups for the container, "
-                'runc does not; start it with --runtime crun, or let a udev rule give you the node itself (OWNER=, MODE=, or TAG+="uaccess")'
+                "runc does not; start it with --runtime crun, or let a udev rule give you the node itself "
+                '(OWNER=, MODE=, or TAG+="uaccess")'
             )
     lost = [str(group) for group in container.groups if group != container.gid]
     if lost:
-        yield f"the container keeps your groups for its devices, so crun leaves out those of its image's user ({', '.join(lost)})"
+        yield f"the container keeps your groups for its devices, so crun leaves out its image's own ({', '.join(lost)})"
 
 
 def _mapped(placements: tuple[Placement, ...]) -> Iterator[str]:

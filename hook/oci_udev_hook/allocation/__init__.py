@@ -10,4 +10,11 @@ from .ledger import Ledger
 from .liveness import Engine, engine, process, reservation
 from .view import View
 
-__all__ = ["Engine", "Ledger", "View", "allocate", "engine", "leases", "process", "reservation"]
+__all__ = ["Engine", "Ledger", "View", "allocate", "engine", "leases", "process", "reservation", "users_state_dirs"]
+
+
+def users_state_dirs() -> list[tuple[int, str]]:
+    """Where users' state folders could be, with the uids; what is in them is their word."""
+    from . import others
+
+    return list(others.folders("/run/user", "/tmp"))  # noqa: S108 — who reads them checks their owner

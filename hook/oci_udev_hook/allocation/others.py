@@ -56,9 +56,12 @@ def users(run: str = "/run/user", temporary: str = "/tmp", mountinfo: str | None
             leases += ledger_of(uid, folder)
         except FileNotFoundError:
             continue
-        except (OSError, typed.TypedError, ConfigurationError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            faults.append(f"the ledger of uid {uid} in {folder} was passed over: {reason}")
+        except OSError as error:
+            faults.append(f"the ledger in {folder} of uid {uid} was passed over: {error.strerror}")
+        except typed.TypedError as error:
+            faults.append(f"{typed.about(f'the ledger in {folder} of uid {uid}', error)}; it was passed over")
+        except ConfigurationError as error:
+            faults.append(str(error))
     return Listing(tuple(leases), tuple(faults))
 
 

@@ -121,4 +121,5 @@ def marked(living: Living, boot: str, uid: int) -> tuple[Lease, ...]:
         return records.read_leases(mark, holder)
     except typed.TypedError as error:
         mend = f"stop the container {living.container[:12]} and try again"
-        raise ConfigurationError(f"the ledger must be rebuilt from the living containers' configs, but in {path} {error}; {mend}") from None
+        says = typed.about(f"the hook's mark in {path}", error)
+        raise ConfigurationError(f"the ledger must be rebuilt from the living containers' configs, but {says}; {mend}") from None

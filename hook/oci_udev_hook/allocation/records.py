@@ -157,7 +157,7 @@ def read_number(text: str) -> DeviceNumber:
     kind, _, pair = text.partition(" ")
     major, _, minor = pair.partition(":")
     if kind not in ("b", "c") or not (major + minor).isascii() or not major.isdigit() or not minor.isdigit():
-        raise typed.TypedError(f'"{text}" is no device number as in "c 188:0"')
+        raise typed.TypedError(f'"{text}" is no device number such as "c 188:0"')
     return DeviceNumber(DeviceType(kind), int(major), int(minor))
 
 

@@ -79,7 +79,7 @@ class View:
         """
         if self.file_owner != os.geteuid():
             mend = "the next container with devices that its owner starts mends it"
-            raise ConfigurationError(f"the ledger {self.path} is damaged: it {error}; {mend}")
+            raise ConfigurationError(f"{typed.about(f'the ledger {self.path}', error)}; {mend}")
         self.restore()
 
     def restore(self) -> None:
@@ -132,7 +132,11 @@ class View:
                 continue
             if heir != holder:
                 self.records.put(heir, self.records.leases(other))
-            found += self.records.leases(other)
+            found += [
+                lease
+                for lease in self.records.leases(other)
+                if lease.unit in identities or not numbers.isdisjoint([str(number) for number in lease.numbers])
+            ]
         return tuple(found)
 
     def heir(self, holder: Holder, now: float | None = None) -> Holder | None:

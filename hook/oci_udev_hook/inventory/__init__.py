@@ -1,0 +1,33 @@
+"""What the host has of what is asked for: definitions, devices, units."""
+
+from __future__ import annotations
+
+import os
+
+from .survey import Survey, reading, survey
+from .sysfs import HOST
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .resources import Catalog
+    from .sysfs import Roots
+
+__all__ = ["Catalog", "Survey", "load", "survey"]
+
+MARKS = "tags/oci-udev-hook"  #: below /run/udev: there if a device has, or had, the tag; most hosts have none
+
+
+def load(config_dirs: tuple[str, ...], cache: str | None, roots: Roots = HOST) -> Catalog:
+    """The resources that the files in CONFIG_DIRS define, and those that udev rules have marked devices for.
+
+    CACHE is the file that keeps the validated form of the files. Raises ConfigurationError as `survey` does.
+    """
+    from . import resources
+
+    catalog = resources.load(config_dirs, cache)
+    if not os.path.isdir(f"{roots.run}/{MARKS}"):
+        return catalog
+    from . import database, marked
+
+    devices = reading(marked.QUERY, roots, lambda reader: database.collect(reader, marked.QUERY, roots))
+    return marked.join(catalog, devices)

@@ -1,0 +1,155 @@
+"""What a unit is known by: its serial where that is unique on the host now, else its port. Pure.
+
+Neither may hold a number that the kernel gives out anew at each plugging in (`ttyUSB3`, `host6`), and neither may depend on what else
+was looked at: two containers' hooks must call one device by one name, and two devices by two.
+"""
+
+from __future__ import annotations
+
+from ..frozen import frozen
+from .natural import natural, shape
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ..model import Device
+
+    Siblings = Callable[[str], Iterable[str]]  #: the names in the folder of a device, by its DEVPATH
+
+#: Subsystems that name their devices by where they sit. (USB is one more, but for the number of the bus.)
+PORT_SUBSYSTEMS = frozenset(("pci", "platform", "pnp", "acpi", "amba", "ccw", "vmbus"))
+VIRTUAL = "/devices/virtual/"
+
+
+@frozen
+class Usb:
+    """What a USB device says of itself, chapter 9.6.1 of the USB 2.0 specification; lower-case hexadecimal numbers."""
+
+    vendor: str
+    product: str
+    serial: str
+
+    @property
+    def key(self) -> str:
+        """A serial is the maker's own: two makers' may be the same."""
+        return f"{self.vendor}:{self.product}:{self.serial}" if self.serial else ""
+
+
+def identify(devices: Iterable[Device], siblings: Siblings, usb: Mapping[str, Usb]) -> dict[str, str]:
+    """The identity of each of DEVICES, by syspath. USB is every USB device of the host, by DEVPATH."""
+    devices = tuple(devices)
+    serials = {device.syspath: serial(device, usb) for device in devices}
+    owners: dict[str, set[str]] = {}
+    for path, found in usb.items():
+        owners.setdefault(found.key, set()).add(path)
+    for device in devices:
+        # Whether a serial that is not USB's own is unique is told from these devices alone: disks have no list of serials.
+        owners.setdefault(serials[device.syspath], set()).add(owner(device).devpath)
+    return {
+        device.syspath: f"serial:{key}{place(device, owner(device), siblings)}"
+        if (key := serials[device.syspath]) and len(owners[key]) == 1
+        else f"port:{port(device, siblings)}"
+        for device in devices
+    }
+
+
+def serial(device: Device, usb: Mapping[str, Usb]) -> str:
+    """What tells DEVICE's hardware from all other, wherever it is plugged in; empty if nothing does.
+
+    ID_SERIAL alone is none for USB: udev makes it up from maker and model where there is no serial (udev-builtin-usb_id.c of systemd).
+    """
+    plugged = usb_device(device)
+    key = usb[plugged.devpath].key if plugged is not None and plugged.devpath in usb else ""
+    if key:
+        return key
+    properties = device.properties
+    number = properties.get("ID_SERIAL_SHORT") or ("" if properties.get("ID_BUS") == "usb" else properties.get("ID_SERIAL", ""))
+    vendor = properties.get("ID_VENDOR_ID") or properties.get("ID_VENDOR", "")
+    model = properties.get("ID_MODEL_ID") or properties.get("ID_MODEL", "")
+    return ":".join([part for part in (vendor, model, number) if part]) if number else ""
+
+
+def usb_device(device: Device) -> Device | None:
+    """The USB device that DEVICE is or is a part of."""
+    return next((one for one in (device, *device.parents) if one.subsystem == "usb" and one.devtype == "usb_device"), None)
+
+
+def owner(device: Device) -> Device:
+    """The device whose serial DEVICE's properties tell: its USB device, or the nearest of another kind, as the disk of a partition."""
+    return usb_device(device) or next((parent for parent in device.parents if parent.subsystem != device.subsystem), device)
+
+
+def anchor(device: Device) -> Device | None:
+    """The nearest of DEVICE and its parents that is named by where it sits."""
+    return usb_device(device) or next((one for one in (device, *device.parents) if one.subsystem in PORT_SUBSYSTEMS), None)
+
+
+def port(device: Device, siblings: Siblings) -> str:
+    """Where DEVICE is plugged in, and which of the nodes there it is. Virtual devices are made under their name and keep it."""
+    plugged = anchor(device)
+    if plugged is None:
+        return device.devpath
+    if plugged.subsystem != "usb":
+        return plugged.devpath + place(device, plugged, siblings)
+    # /devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2.4: buses are numbered in the order in which controllers come up.
+    hub = [one for one in (device, *device.parents) if one.devtype == "usb_device"][-1]
+    controller = hub.devpath.rpartition("/")[0]
+    return controller + below(controller, plugged.devpath, siblings) + place(device, plugged, siblings)
+
+
+def place(device: Device, top: Device, siblings: Siblings) -> str:
+    """Which of TOP's nodes DEVICE is, empty if it is TOP itself: `/:1.0/ttyUSB#[2]/tty/ttyUSB#`."""
+    if top is device:
+        return "" if device.subsystem == "usb" else f"/{shape(device.sysname)}"
+    return below(top.devpath, device.devpath, siblings)
+
+
+def below(top: str, devpath: str, siblings: Siblings) -> str:
+    """The way from TOP down to DEVPATH in a form that does not change when the kernel numbers anew."""
+    parts = []
+    directory = top
+    for name in devpath.removeprefix(top).strip("/").split("/"):
+        if name:
+            parts.append(f"/{steady(name, directory, siblings)}")
+            directory = f"{directory}/{name}"
+    return "".join(parts)
+
+
+def steady(name: str, directory: str, siblings: Siblings) -> str:
+    """NAME in DIRECTORY without the numbers that the kernel gives out.
+
+    What goes on from the name above is kept: interface `:1.0` of `1-2`, partition `1` of `sda`, `n1` of `nvme0`, port `.4` of `1-2`.
+    Otherwise the rank among names of the same shape takes the numbers' place: a driver numbers what it finds in one device in order.
+    """
+    folder, _, above = directory.rpartition("/")
+    if name.startswith(above) and (shape(above) != above or folder.endswith("/block")):
+        return name[len(above) :]
+    if above.startswith("usb") and name.startswith(f"{above[3:]}-"):
+        return f"#{name[len(above) - 3 :]}"
+    if above == "block":
+        return "#" + rank(name, siblings(directory))
+    own = shape(name)
+    return own if own == name else own + rank(name, [other for other in siblings(directory) if shape(other) == own])
+
+
+def rank(name: str, alike: Iterable[str]) -> str:
+    """`[2]` for the third of ALIKE, nothing if NAME is the only one."""
+    ordered = sorted({name, *alike}, key=natural)
+    return f"[{ordered.index(name)}]" if len(ordered) > 1 else ""
+
+
+def names(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:
+    """What people may call DEVICE: serials, then ports, those of the kernel last."""
+    plugged = anchor(device)
+    interface = next((one.sysname for one in device.parents if one.devtype == "usb_interface"), "")
+    found = [
+        device.properties.get("ID_SERIAL_SHORT", ""),
+        usb[plugged.devpath].serial if plugged is not None and plugged.devpath in usb else "",
+        device.properties.get("ID_SERIAL", ""),
+        device.properties.get("ID_PATH", ""),
+        interface,
+        plugged.sysname if plugged is not None else "",
+        device.sysname if device.devpath.startswith(VIRTUAL) else "",
+    ]
+    return tuple(dict.fromkeys([name for name in found if name]))

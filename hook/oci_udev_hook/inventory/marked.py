@@ -1,0 +1,116 @@
+"""Devices that a udev rule has marked for a resource: no definition file is needed then.
+
+    SUBSYSTEM=="tty", ENV{ID_VENDOR_ID}=="0403", TAG+="oci-udev-hook", ENV{OCI_UDEV_RESOURCE}="hardware-vendor.example/foo"
+
+The tag is what makes them quick to find, and only one that the rules still set counts. ENV{OCI_UDEV_SHARING}, …_PATH and …_PERMISSIONS
+are the fields of the same name.
+"""
+
+from __future__ import annotations
+
+from ..frozen import replace
+from ..model import Resource, Rule, Term
+from ..names import why_not
+from .query import Query, Selector
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from ..model import Device
+    from .resources import Catalog
+
+TAG = "oci-udev-hook"
+RESOURCE, SHARING, PATH, PERMISSIONS = (f"OCI_UDEV_{name}" for name in ("RESOURCE", "SHARING", "PATH", "PERMISSIONS"))
+SOURCE = "udev"
+QUERY = Query(selectors=(Selector(tags=(TAG,)),))
+
+
+def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
+    """CATALOG with the resources that DEVICES are marked for. One that a file defines keeps the file's fields and gets the devices too."""
+    resources, broken, faults = dict(catalog.resources), dict(catalog.broken), list(catalog.faults)
+    groups: dict[str, list[Device]] = {}
+    for device in devices:
+        if TAG not in device.tags:
+            continue
+        name = device.properties.get(RESOURCE, "")
+        wrong = why_not(name) if name else None
+        if not name:
+            faults.append(f"{called(device)} has the tag {TAG}, but no {RESOURCE} that names its resource; mend the udev rule that sets it")
+        elif wrong:
+            faults.append(f'{RESOURCE} of {called(device)} is "{name}", but {wrong}; mend the udev rule that sets it')
+        else:
+            groups.setdefault(name, []).append(device)
+    for name, group in groups.items():
+        if name in broken:
+            continue
+        if name in resources:
+            resources[name] = replace(resources[name], rules=(*resources[name].rules, rule(name)))
+            continue
+        values, wrongs = fields(group)
+        if wrongs:
+            broken[name] = "; ".join(wrongs)
+            faults += wrongs
+        else:
+            resources[name] = Resource(name=name, rules=(rule(name),), source=SOURCE, **values)
+    return replace(catalog, resources=resources, broken=broken, faults=tuple(faults))
+
+
+def rule(name: str) -> Rule:
+    """What a device that is marked for the resource NAME matches. Names of resources have no globs in them."""
+    tag = Term(key="TAG", name="", negated=False, patterns=(TAG,), column=1, text=f'TAG=="{TAG}"')
+    own = Term(key="ENV", name=RESOURCE, negated=False, patterns=(name,), column=len(tag.text) + 3, text=f'ENV{{{RESOURCE}}}=="{name}"')
+    return Rule(f"{tag.text}, {own.text}", (tag, own))
+
+
+def fields(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
+    """The fields of the resource that DEVICES are marked for, and a sentence for each that is wrong or that two devices disagree on."""
+    values: dict[str, object] = {}
+    wrongs = []
+    for field, (name, read) in FIELDS.items():
+        said: dict[str, str] = {}
+        for device in devices:
+            if device.properties.get(name):
+                said.setdefault(device.properties[name], called(device))
+        if len(said) > 1:
+            each = " and ".join([f'"{value}" by {device}' for value, device in said.items()])
+            wrongs.append(f"{name} is {each}, but a resource has one value of it; mend the udev rules that set it")
+        for value, device in list(said.items())[:1]:
+            try:
+                values[field] = read(value)
+            except ValueError as error:
+                wrongs.append(f'{name} of {device} is "{value}", {error}; mend the udev rule that sets it')
+    return values, wrongs
+
+
+def sharing(value: str) -> int:
+    """How many containers may hold one unit. Raises ValueError with a clause."""
+    if not (value.isascii() and value.isdecimal() and int(value) > 0):
+        raise ValueError("not a whole number from 1 on")
+    return int(value)
+
+
+def path(value: str) -> str:
+    """The template of the node's path in a container. Raises ValueError with a clause."""
+    if not value.startswith("/"):
+        raise ValueError("not an absolute path")
+    return value
+
+
+def permissions(value: str) -> str:
+    """The cgroup access. Raises ValueError with a clause."""
+    if not set("rwm").issuperset(value) or len(set(value)) < len(value):
+        raise ValueError("not letters of rwm, each at most once")
+    return value
+
+
+FIELDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "sharing": (SHARING, sharing),
+    "path": (PATH, path),
+    "permissions": (PERMISSIONS, permissions),
+}
+
+
+def called(device: Device) -> str:
+    """What people know DEVICE by."""
+    return device.devnode or device.devpath

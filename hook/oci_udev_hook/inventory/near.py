@@ -1,0 +1,100 @@
+"""Why devices are not of a resource though they nearly are. Loaded only to explain a shortage."""
+
+from __future__ import annotations
+
+from ..frozen import replace
+from ..model import Rule
+from . import rules
+from .query import DATABASE_KEYS
+from .rules import PARENT_KEYS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..model import Device, Resource, Term
+
+TELLING = frozenset(("ENV", "ATTR", "ATTRS", "DRIVER", "DRIVERS"))  #: keys of which most devices have nothing, so that a value says much
+COMMON = frozenset(("SUBSYSTEM", "SUBSYSTEMS"))  #: keys that hold for too many devices to say anything
+
+
+def sentences(resource: Resource, devices: tuple[Device, ...], database: bool) -> tuple[str, ...]:
+    """A sentence for each of DEVICES that only one term of a rule keeps from being of RESOURCE; the more terms hold, the earlier.
+
+    With a DATABASE, also for each that udev has not finished, as far as it can be told.
+    """
+    found: dict[str, int] = {}
+    for device in devices:
+        for rule in resource.rules:
+            if database and not device.initialized:
+                if matches_kernel(rule, device):
+                    found[f"udev has not finished with {called(device)} yet"] = len(rule.terms)
+            elif sentence := nearly(rule, device):
+                found[sentence] = max(found.get(sentence, 0), len(rule.terms))
+    return tuple(sorted(found, key=lambda sentence: -found[sentence]))
+
+
+def matches_kernel(rule: Rule, device: Device) -> bool:
+    """Whether DEVICE matches what RULE says of the kernel's side, and it says something."""
+    terms = tuple([term for term in rule.terms if term.key not in DATABASE_KEYS])
+    return bool(terms) and rules.matches(Rule(rule.text, terms), device)
+
+
+def nearly(rule: Rule, device: Device) -> str:
+    """The sentence on the one term of RULE that does not hold for DEVICE; empty if several do not, or if it is not worth a word."""
+    failed = rules.failures(rule, device)
+    if device.devnode is None or len(failed) != 1:
+        return ""
+    term = failed[0]
+    at = closest(rule, device) if term.key in PARENT_KEYS else device
+    name = f"{term.key}{{{term.name}}}" if term.name else term.key
+    of = "" if at is device else f" of {at.sysname}"
+    wanted = " or ".join([f'"{pattern}"' for pattern in term.patterns])
+    value = value_of(term, at)
+    if not term.negated and term.key in {"TAG", "TAGS"} and stale_tags(at).intersection(term.patterns):
+        found = f"the tag {wanted}{of} is of an earlier event, its rules no longer set it"
+    elif not worth(rule, term, value):
+        found = ""
+    elif value is None:
+        found = f"it has no {name}{of}, so {term.text} does not hold"
+    elif term.negated:
+        found = f'{name}{of} is "{value}", which {term.text} rules out'
+    else:
+        found = f'{name}{of} is "{value}", not {wanted}'
+    return found and f"{called(device)} nearly matches: {found}"
+
+
+def worth(rule: Rule, failed: Term, value: str | None) -> bool:
+    """Whether a device is worth a word for which of RULE only FAILED does not hold, since it has VALUE: something has to be special."""
+    holding = [term for term in rule.terms if term is not failed and not term.negated and term.key not in COMMON]
+    return bool(holding) or (value is not None and failed.key in TELLING)
+
+
+def closest(rule: Rule, device: Device) -> Device:
+    """That of DEVICE and its parents at which the fewest parents' terms of RULE fail."""
+    common = Rule(rule.text, tuple([term for term in rule.terms if term.key in PARENT_KEYS]))
+    return min((device, *device.parents), key=lambda one: len(rules.failures(common, replace(one, parents=()))))
+
+
+def value_of(term: Term, device: Device) -> str | None:
+    """What DEVICE has for TERM to compare, None if nothing."""
+    values = {
+        "KERNEL": device.sysname,
+        "SUBSYSTEM": device.subsystem,
+        "DRIVER": device.driver,
+        "DEVPATH": device.devpath,
+        "ENV": device.properties.get(term.name, ""),
+        "TAG": " ".join(sorted(device.tags)),
+        "SYMLINK": " ".join([link.removeprefix("/dev/") for link in device.links]),
+    }
+    if term.key in {"ATTR", "ATTRS"}:
+        return device.attributes.get(term.name)
+    return values.get(term.key.removesuffix("S") if term.key in PARENT_KEYS else term.key, "") or None
+
+
+def stale_tags(device: Device) -> set[str]:
+    """Tags that DEVICE had once and has no more."""
+    return set(device.properties.get("TAGS", "").strip(":").split(":")) - device.tags
+
+
+def called(device: Device) -> str:
+    """What people know DEVICE by."""
+    return device.devnode or device.devpath

@@ -1,4 +1,4 @@
-"""The verbs for people and their options; what they do stands in `verbs`, what they print in `report`."""
+"""The verbs for people and their options; what they do stands in `verbs`, what they print in `printing`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def parser() -> Parser:
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    top.add_argument("--config-dir", metavar="DIR", help="definitions are in DIR/resources.d, in place of /usr/share, /run and /etc/oci-udev-hook")
+    top.add_argument(
+        "--config-dir", metavar="DIR", help="definitions are in DIR/resources.d, in place of /usr/share, /run and /etc/oci-udev-hook"
+    )
     top.add_argument("--state-dir", metavar="DIR", help="the ledger is in DIR, in place of /run/oci-udev-hook or the user's runtime folder")
     top.add_argument("--debug", action="store_true", help="tell more, and show a traceback where something unexpected fails")
     top.add_argument("--version", action="version", version=f"{places.NAME} {__version__}")
@@ -86,10 +88,13 @@ def main(run: Run, arguments: Sequence[str]) -> int:
         return error.code
     except BrokenPipeError:
         # The reader (a pager, `head`) has gone; Python would complain once more when it flushes at exit.
-        sys.stdout = None  # type: ignore[assignment]  # the interpreter's own way to say that there is no standard output
+        sys.stdout = None  # the interpreter's own way to say that there is no standard output
         return ExitCode.DONE
     except Exception as error:
         if run.debug:
             raise
-        print(f"{places.NAME}: a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints", file=sys.stderr)
+        print(
+            f"{places.NAME}: a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints",
+            file=sys.stderr,
+        )
         return ExitCode.SOFTWARE

@@ -111,9 +111,10 @@ def decision_of(fields: typed.Fields) -> Decision:
 
 def find(state_dir: str, asked: str) -> tuple[Decision, ...]:
     """The decisions for the container ASKED by name, id or the id's beginning (four characters at least), newest first."""
-    found = [
-        decision
-        for decision in read(state_dir)
-        if asked == decision.name or asked == decision.container or (len(asked) >= 4 and decision.container.startswith(asked))
-    ]
+    found = [decision for decision in read(state_dir) if is_called(asked, decision.container, decision.name)]
     return tuple(sorted(found, key=lambda decision: -decision.time))
+
+
+def is_called(asked: str, container: str, name: str) -> bool:
+    """Whether a person who says ASKED can mean the CONTAINER of that id and NAME."""
+    return asked in (name, container) or (len(asked) >= 4 and container.startswith(asked))

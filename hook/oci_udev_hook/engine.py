@@ -60,7 +60,9 @@ def write_output(output: bytes) -> None:
 
 def fault(stage: str, error: Exception) -> str:
     """The sentence for an error that nobody expected."""
-    return f"{stage} met a fault of oci-udev-hook itself ({type(error).__name__}: {error}); please report it with the traceback from the log"
+    return (
+        f"{stage} met a fault of oci-udev-hook itself ({type(error).__name__}: {error}); please report it with the traceback from the log"
+    )
 
 
 def trace() -> str:

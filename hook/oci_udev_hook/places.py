@@ -61,11 +61,14 @@ def make_state_dir(path: str) -> None:
     except FileExistsError:
         pass
     except OSError as error:
-        raise ConfigurationError(f"the state folder {path} cannot be made: {error.strerror}; make it or name another with --state-dir") from None
+        raise ConfigurationError(
+            f"the state folder {path} cannot be made: {error.strerror}; make it or name another with --state-dir"
+        ) from None
     status = os.lstat(path)
     if status.st_mode & 0o170022 != 0o040000 or status.st_uid != os.geteuid():
         raise ConfigurationError(
-            f"the state folder {path} is not safe: it must be a folder that belongs to uid {os.geteuid()} and that no one else may write; remove it and start again"
+            f"the state folder {path} is not safe: it must be a folder of uid {os.geteuid()} that no one else may write; "
+            "remove it and start again"
         )
 
 

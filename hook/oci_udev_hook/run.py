@@ -47,7 +47,9 @@ def command_line(arguments: tuple[str, ...]) -> CommandLine:
                 raise UsageError(f"{option} needs a folder: {option} DIR")
             values[option] = value if equals else rest.pop(0)
             if not values[option].startswith("/"):
-                raise UsageError(f"{option} is {values[option]!r}, it must be an absolute path, since engines run hooks in folders of their own")
+                raise UsageError(
+                    f"{option} is {values[option]!r}, it must be an absolute path, since engines run hooks in folders of their own"
+                )
         elif option in ("--debug", "--version") and not equals:
             debug, version = debug or option == "--debug", version or option == "--version"
         elif option == "--help" and not equals:

@@ -1,0 +1,91 @@
+"""createRuntime and poststop of what precreate allotted: the lease passes to the container's process, and ends with it."""
+
+from __future__ import annotations
+
+import os
+
+from . import allocation, container
+from .errors import ConfigurationError, UnavailableError, UsageError
+from .injection import checks
+from .injection import config as injection
+from .requests import annotations as requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .findings import Findings
+    from .injection.mark import Mark
+    from .ociconfig import Config, State
+    from .run import Run
+
+
+def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | None:
+    """The mark that precreate has put on CONFIG; None where the container asks for nothing.
+
+    Raises UsageError for a mark of another container or boot, whose devices may be another's by now, and ConfigurationError where the
+    container asks but precreate did not run: it would start without its devices.
+    """
+    found = injection.mark_of(config.value)
+    if found is None:
+        refuse_unserved(run, config, findings)
+        return None
+    findings.name = found.name
+    if found.container != state.id:
+        raise stale(config, found, f"they are container {found.container[:12]}'s")
+    if found.boot != allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).boot:
+        raise stale(config, found, "they are from before the last boot")
+    return found
+
+
+def refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
+    """Raise ConfigurationError if the container of CONFIG, which has no mark, asks for devices."""
+    if not requests.asks(config.annotations):
+        return
+    names = requests.containers(config.annotations)
+    asker = container.identify(config.value, cwd=os.getcwd(), who=run.who, container_names=names)
+    asked = requests.read(config.annotations, asker.kube)
+    if asked:
+        findings.asker(asker)
+        findings.asked(asked)
+        wanted = ", ".join([str(request) for request in asked])
+        raise ConfigurationError(
+            f"{asker.label} asks for {wanted}, but podman's precreate hook did not run for it: see that hooks_dir in containers.conf "
+            "names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
+        )
+
+
+def stale(config: Config, mark: Mark, why: str) -> UsageError:
+    """The error for a mark that says nothing any more, with the command that takes it and its edits away."""
+    bundle = os.path.dirname(config.source)
+    return UsageError(
+        f"{config.source} carries devices that an earlier run of the hook put in, and {why}; take them out, then start it again: "
+        f'echo \'{{"id": "{mark.container}", "status": "stopped", "bundle": "{bundle}"}}\' | oci-udev-hook poststop'
+    )
+
+
+def check(mark: Mark, config: Config) -> None:
+    """See that the nodes in CONFIG and on the host are still the leased devices. Raises UnavailableError."""
+    wrong = checks.changed(mark, config.value) or checks.moved(mark)
+    if wrong:
+        raise UnavailableError(wrong)
+
+
+def confirm(run: Run, mark: Mark, state: State, findings: Findings) -> None:
+    """From now on the lease lives as long as the container's process. Raises UsageError for a lease that has ended."""
+    process = allocation.process(state.pid) if state.pid else None
+    if process is None:
+        raise UsageError(f"container {state.id[:12]} has no process {state.pid}; the state on standard input must name a living one")
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        leases = ledger.confirm(state.id, process)
+    findings.leased(leases)
+    missing = {lease.unit for lease in mark.leases} - {lease.unit for lease in leases}
+    if missing:
+        units = ", ".join(sorted(missing))
+        raise UnavailableError(f"{mark.name or state.id[:12]} no longer holds {units}: the lease ended before it ran; start it again")
+
+
+def release(run: Run, state: State, findings: Findings) -> None:
+    """End the leases of the container of STATE."""
+    if not allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).held(state.id):
+        return
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        findings.leased(ledger.release(state.id))

@@ -1,0 +1,114 @@
+"""From a config to a plan: who asks for what, what the host has, who gets which, and how it gets in.
+
+`propose` looks at the host without the ledger's lock; `decide` is the part that must not be interrupted by another container's start.
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import allocation, container, inventory
+from .errors import ConfigurationError, UnavailableError
+from .frozen import frozen
+from .injection import edits as injection
+from .injection import mark as marks
+from .injection import notes, rights
+from .requests import annotations as requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .findings import Findings
+    from .model import Allotment, Container, Edit, Lease, Request, Resource
+    from .ociconfig import Config
+    from .run import Run
+
+
+@frozen
+class Proposal:
+    """What a container asks for and what the host has of it."""
+
+    run: Run
+    container: Container
+    wanted: tuple[tuple[Request, Resource], ...]
+    survey: inventory.Survey
+
+
+@frozen
+class Plan:
+    """Who gets what, and how."""
+
+    container: Container
+    allotments: tuple[Allotment, ...]
+    edits: tuple[Edit, ...]
+    leases: tuple[Lease, ...]
+    mark: marks.Mark
+
+
+def propose(run: Run, config: Config, findings: Findings, name: str | None = None) -> Proposal:
+    """What the container of CONFIG asks for, and what the host has of it. NAME is the container's, where the caller knows better.
+
+    Raises HookError: for a bad annotation, an unknown resource, or one whose definition is faulty.
+    """
+    asker = container.identify(
+        config.value, cwd=os.getcwd(), who=run.who, container_names=requests.containers(config.annotations), name=name
+    )
+    findings.asker(asker)
+    asked = requests.read(config.annotations, asker.kube)
+    findings.asked(asked)
+    wanted = defined(inventory.load(run.config_dirs, run.cache), asked) if asked else ()
+    survey = inventory.survey([resource for _, resource in wanted])
+    findings.warnings = survey.warnings
+    return Proposal(run, asker, wanted, survey)
+
+
+def defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tuple[Request, Resource], ...]:
+    """Each request with its resource.
+
+    Raises for all that the catalog has not: ConfigurationError if one of them is in a faulty file, else UnavailableError.
+    """
+    unknown = [request.resource for request in asked if request.resource not in catalog.resources]
+    if not unknown:
+        return tuple([(request, catalog.resources[request.resource]) for request in asked])
+    broken = any(name in catalog.broken for name in unknown)
+    raise (ConfigurationError if broken else UnavailableError)("; ".join([catalog.why_not(name) for name in unknown]))
+
+
+def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> Plan:
+    """Who gets which unit, and the edits that put them in. Raises HookError for a shortage, with all that a person needs to end it."""
+    run, asker = proposal.run, proposal.container
+    living = leases_of_others(proposal, ledger)
+    allotments = allot(proposal, living, ledger.previous(asker.name or asker.id))
+    findings.allotted(allotments)
+    findings.notes = notes.notes(asker, allotments)
+    edits = injection.edits(asker, allotments)
+    holder = allocation.reservation(asker, allocation.engine(os.getppid()), ledger.boot, run.who.uid)
+    leases = allocation.leases(allotments, holder)
+    return Plan(asker, allotments, edits, leases, marks.make(asker.id, ledger.boot, asker.name, leases, edits))
+
+
+def leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease, ...]:
+    """The living leases on what could be given; those of root's containers bind a user's hook as well (design: root and users)."""
+    units = [unit for found in proposal.survey.units.values() for unit in found]
+    living = ledger.living(units, proposal.container.id)
+    if not proposal.run.who.rootless:
+        return living
+    from .allocation import others
+
+    return living + others.root().living(units)
+
+
+def allot(proposal: Proposal, living: tuple[Lease, ...], previous: tuple[str, ...]) -> tuple[Allotment, ...]:
+    """The units that each request gets. For a shortage the host is looked at again, for devices that nearly match."""
+    units = proposal.survey.units
+    reasons = {
+        unit.identity: reason
+        for resource in dict.fromkeys([resource for _, resource in proposal.wanted])
+        for unit in units[resource.name]
+        if (reason := rights.unusable(proposal.container, unit, resource))
+    }
+    uid = proposal.run.who.uid
+    try:
+        return allocation.allocate(proposal.wanted, units, living, previous, reasons, {}, uid=uid)
+    except UnavailableError:
+        near = inventory.survey([resource for _, resource in proposal.wanted], near=True).near
+        return allocation.allocate(proposal.wanted, units, living, previous, reasons, near, uid=uid)

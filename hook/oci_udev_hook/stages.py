@@ -1,0 +1,78 @@
+"""What engines run, and dry-run beside it: each stage is a table of contents of its work.
+
+One truth: `planning` makes the plan that dry-run shows, precreate writes into config.json and createRuntime confirms.
+"""
+
+from __future__ import annotations
+
+from .requests import annotations as requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .findings import Findings
+    from .planning import Plan
+    from .run import Run
+
+
+def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
+    """Allot what the OCI config in DATA asks for; give the config with the devices in it (podman's precreate, oci-hooks(5))."""
+    from . import ociconfig
+
+    config = ociconfig.read(data)
+    requests.refuse_mark(config.annotations)
+    if not requests.asks(config.annotations):
+        return data
+
+    from . import allocation, places, planning
+    from .injection import config as injection
+
+    places.make_state_dir(run.state_dir)
+    proposal = planning.propose(run, config, findings)
+    if not proposal.wanted:
+        return data
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        plan = planning.decide(proposal, ledger, findings)
+        answer = ociconfig.render(injection.patch(config.value, plan.edits, plan.mark))
+        ledger.commit(plan.leases, plan.container.id)
+    findings.result = "allotted"
+    return answer
+
+
+def dry_run(run: Run, data: bytes, findings: Findings, container: str | None = None) -> Plan:
+    """The plan that precreate would carry out for the OCI config in DATA now; no lease is taken, nothing is written."""
+    from . import allocation, ociconfig, planning
+
+    config = ociconfig.read(data)
+    requests.refuse_mark(config.annotations)
+    proposal = planning.propose(run, config, findings, container)
+    return planning.decide(proposal, allocation.Ledger.read_only(run.state_dir, uid=run.who.uid), findings)
+
+
+def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
+    """Confirm what precreate allotted with the pid in the state JSON (OCI runtime spec, config.md, createRuntime hooks)."""
+    from . import bundles, confirming, ociconfig
+
+    state = ociconfig.read_state(data)
+    findings.container = state.id
+    config = bundles.config(run, state)
+    mark = confirming.mark(run, config, state, findings)
+    if mark is not None:
+        confirming.check(mark, config)
+        confirming.confirm(run, mark, state, findings)
+        findings.result = "confirmed"
+    return b""
+
+
+def poststop(run: Run, data: bytes, findings: Findings) -> bytes:
+    """Release what the container in the state JSON held, and take the hook's edits out of its bundle."""
+    from . import bundles, confirming, ociconfig
+
+    state = ociconfig.read_state(data)
+    findings.container = state.id
+    confirming.release(run, state, findings)
+    bundles.clean(run, state)
+    findings.result = "released"
+    return b""
+
+
+STAGES = {"precreate": precreate, "createRuntime": create_runtime, "poststop": poststop}

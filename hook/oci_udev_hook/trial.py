@@ -1,0 +1,112 @@
+"""dry-run: where its config comes from, and its plan as JSON or for the eye. What it plans is `stages`' and so the truth."""
+
+from __future__ import annotations
+
+import sys
+
+from . import ociconfig, printing, texts, typed
+from .errors import UsageError
+from .injection import config as injection
+from .injection import mark as marks
+from .requests import annotations as requests
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from .errors import HookError
+    from .findings import Findings
+    from .planning import Plan
+
+#: What is asked for on the command line alone is asked for by a container like this.
+SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, "linux": {}}'
+
+
+def config(options: Namespace) -> bytes:
+    """The config that OPTIONS name, with the annotations that they add. Raises UsageError."""
+    added = added_annotations(options)
+    data, source = read(options, bool(added))
+    if not added:
+        return data
+    found = ociconfig.read(data, source)
+    return ociconfig.render({**found.value, "annotations": {**found.annotations, **added}})
+
+
+def added_annotations(options: Namespace) -> dict[str, str]:
+    """The annotations that the command line adds."""
+    added = {}
+    for pair in options.annotation:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--annotation is {pair!r}; it must be KEY=VALUE")
+        added[key] = value
+    if options.limits is not None:
+        key = f"{requests.LIMITS}/{options.container}" if options.container else requests.LIMITS
+        added[key] = options.limits
+    return added
+
+
+def read(options: Namespace, asked: bool) -> tuple[bytes, str]:
+    """The config and its name. On a terminal, or with nothing on standard input, what is ASKED on the command line is enough."""
+    path = f"{options.bundle}/config.json" if options.bundle else options.config
+    if path is not None and path != "-":
+        return texts.read_bytes(path), path
+    if path is None and sys.stdin.isatty():
+        if not asked:
+            raise UsageError("dry-run needs a config: --bundle DIR, --config FILE or standard input; or only --limits 'NAME: COUNT'")
+        return SMALLEST, ociconfig.STANDARD_INPUT
+    data = texts.read_bytes("-")
+    if path is None and asked and not data.strip():
+        return SMALLEST, ociconfig.STANDARD_INPUT
+    return data, ociconfig.STANDARD_INPUT
+
+
+def as_fields(plan: Plan, findings: Findings) -> dict[str, object]:
+    """PLAN for programs; its edits are in the form that the mark on a patched config has."""
+    return {
+        "container": findings.name or findings.container,
+        "requests": findings.requests,
+        "units": [
+            {
+                "resource": allotment.resource.name,
+                "unit": unit.identity,
+                "nodes": [device.devnode for device in unit.devices],
+                "numbers": sorted(str(number) for number in unit.numbers),
+            }
+            for allotment in plan.allotments
+            for unit in allotment.units
+        ],
+        "edits": [marks.edit_as_json(edit) for edit in plan.edits],
+        "notes": findings.notes,
+        "warnings": findings.warnings,
+        "exit_code": 0,
+    }
+
+
+def refusal(findings: Findings, error: HookError) -> dict[str, object]:
+    """The same where the start would be refused."""
+    return {
+        "container": findings.name or findings.container,
+        "requests": findings.requests,
+        "units": [],
+        "edits": [],
+        "notes": findings.notes,
+        "warnings": findings.warnings,
+        "exit_code": int(error.code),
+        "reason": str(error),
+    }
+
+
+def text(plan: Plan, data: bytes, findings: Findings) -> str:
+    """PLAN for the eye, and the diff of the config in DATA."""
+    if not plan.allotments:
+        return f"{plan.container.label} asks for no devices: it starts as it is"
+    before = ociconfig.read(data).value
+    after = shown(injection.patch(before, plan.edits, plan.mark))
+    return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(before, after)])
+
+
+def shown(config: dict[str, object]) -> dict[str, object]:
+    """CONFIG with the mark cut short: it says once more what stands around it."""
+    annotations = typed.Fields(config).texts("annotations")
+    return {**config, "annotations": {key: "…" if key == requests.INJECTED else value for key, value in annotations.items()}}

@@ -1,0 +1,203 @@
+"""The verbs for people, one function each: what they do. Options stand in `cli`, the form of what is printed in `printing`."""
+
+from __future__ import annotations
+
+import sys
+
+from . import allocation, decisions, inventory, places, printing, stages
+from .allocation import others
+from .errors import ExitCode, HeldError, HookError, UnavailableError, UsageError
+from .findings import Findings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from .model import Lease
+    from .run import Run
+
+UNCOUNTED = "not counted: devices given by plain --device or --privileged"
+
+
+def say(text: str) -> None:
+    """A line or more to standard output."""
+    print(text)
+
+
+def complain(*sentences: str) -> None:
+    """A line for each sentence to standard error."""
+    for sentence in sentences:
+        print(f"{places.NAME}: {printing.visible(sentence)}", file=sys.stderr)
+
+
+def resources(run: Run, options: Namespace) -> int:
+    """What is defined, how much of it is there and free; faulty definition files are named."""
+    catalog = inventory.load(run.config_dirs, None)
+    survey = inventory.survey(catalog.resources.values())
+    living = living_leases(run, survey)
+    rows = [
+        printing.ResourceRow(
+            name=resource.name,
+            units=len(survey.units[resource.name]),
+            free=sum(len(printing.holders(unit, living)) < resource.sharing for unit in survey.units[resource.name]),
+            sharing=resource.sharing,
+            source=resource.source,
+        )
+        for resource in sorted(catalog.resources.values(), key=lambda resource: resource.name)
+    ]
+    if options.json:
+        say(
+            printing.as_json(
+                {"resources": [printing.resource_fields(row) for row in rows], "faults": catalog.faults, "warnings": survey.warnings}
+            )
+        )
+    elif rows:
+        say(printing.resource_table(rows))
+    else:
+        say(f"no resource is defined in {' or '.join(f'{folder}/resources.d' for folder in run.config_dirs)}")
+    complain(*catalog.faults, *survey.warnings)
+    return ExitCode.CONFIGURATION if catalog.faults else ExitCode.DONE
+
+
+def devices(run: Run, options: Namespace) -> int:
+    """The units of each resource, their nodes, and who holds them."""
+    catalog = inventory.load(run.config_dirs, None)
+    unknown = [name for name in options.resource if name not in catalog.resources]
+    if unknown:
+        raise UnavailableError("; ".join([catalog.why_not(name) for name in unknown]))
+    names = options.resource or sorted(catalog.resources)
+    survey = inventory.survey([catalog.resources[name] for name in names])
+    living = living_leases(run, survey)
+    units = [unit for name in names for unit in survey.units[name]]
+    if options.json:
+        say(printing.as_json({"devices": [printing.unit_fields(unit, living) for unit in units], "warnings": survey.warnings}))
+    elif units:
+        say(printing.unit_table(units, living))
+    else:
+        say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
+    complain(*survey.warnings)
+    return ExitCode.DONE
+
+
+def living_leases(run: Run, survey: inventory.Survey) -> tuple[Lease, ...]:
+    """The living leases on what SURVEY found, in the own ledger and, for a user, in root's."""
+    units = [unit for found in survey.units.values() for unit in found]
+    living = own_ledger(run).living(units)
+    return living + others.root().living(units) if run.who.rootless else living
+
+
+def own_ledger(run: Run) -> allocation.View:
+    """A look at the ledger of this run's state folder."""
+    return allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
+
+
+def leases(run: Run, options: Namespace) -> int:
+    """Who holds what now: the own ledger's living leases; for root also what users' ledgers say, for a user what root's does."""
+    ledger = own_ledger(run)
+    found = [lease for lease in ledger.leases() if ledger.alive(lease.holder)]
+    faults: tuple[str, ...] = ()
+    if run.who.rootless:
+        root = others.root()
+        found += [lease for lease in root.leases() if root.alive(lease.holder)]
+    elif run.state_dir == places.ROOT_STATE_DIR:
+        users = others.users()
+        faults = users.faults
+        found += [lease for lease in users.leases if ledger.alive(lease.holder)]
+    if options.json:
+        say(printing.as_json({"leases": [printing.lease_fields(lease) for lease in found], "faults": faults}))
+    else:
+        say(printing.lease_table(found) if found else "no device is leased")
+        say(UNCOUNTED)
+    complain(*faults)
+    return ExitCode.DONE
+
+
+def release(run: Run, options: Namespace) -> int:
+    """End the leases of a container that is gone, or with --force of one that lives."""
+    if not own_ledger(run).leases():
+        raise UnavailableError(f"{options.name} holds nothing: no device is leased in {run.state_dir}")
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        holders = {
+            lease.holder for lease in ledger.leases() if decisions.is_called(options.name, lease.holder.container, lease.holder.name)
+        }
+        if not holders:
+            raise UnavailableError(f"{options.name} holds nothing; `{places.NAME} leases` names who does")
+        if len(holders) > 1:
+            ids = ", ".join(sorted([holder.container for holder in holders]))
+            raise UsageError(f"{options.name} is the beginning of several ids: {ids}; give more of it")
+        holder = holders.pop()
+        if ledger.alive(holder) and not options.force:
+            raise HeldError(
+                f"{holder.label} lives (process {holder.process.pid}) and has its devices open to it; stop it, or release it with --force, "
+                "after which its devices can be in two containers"
+            )
+        for lease in ledger.release(holder.container):
+            say(f"{holder.label} no longer holds {lease.unit} of {lease.resource} ({', '.join(lease.nodes)})")
+    return ExitCode.DONE
+
+
+def why(run: Run, options: Namespace) -> int:
+    """The hook's last decision for a container."""
+    found = decisions.find(run.state_dir, options.container)
+    if not found:
+        raise UnavailableError(
+            f"no decision for {options.container} is kept in {run.state_dir}/decisions: the hook has not run for it since the last boot, "
+            f"or more than {decisions.LIMIT} containers ago; for another user's container ask as that user"
+        )
+    decision = found[0]
+    say(printing.as_json(printing.decision_fields(decision)) if options.json else printing.decision_text(decision))
+    return ExitCode.DONE
+
+
+def kube(run: Run, options: Namespace) -> int:
+    """Kube YAML with its limits as annotations; several files become one of several documents."""
+    from . import texts as files
+    from .requests import kube as kube_yaml
+
+    texts, faults = [], []
+    for name in options.file:
+        try:
+            source = "standard input" if name == "-" else name
+            texts.append(kube_yaml.annotate(files.read_text(name), source))
+        except UsageError as error:
+            faults.append(str(error))
+    if faults:
+        raise UsageError("\n".join(faults))
+    text = kube_yaml.join(texts)
+    if options.output is None:
+        sys.stdout.write(text)
+    else:
+        files.write_text(options.output, text)
+    return ExitCode.DONE
+
+
+def dry_run(run: Run, options: Namespace) -> int:
+    """The plan that a start would carry out now, with the exit code that it would have."""
+    from . import trial
+
+    config = trial.config(options)
+    findings = Findings()
+    try:
+        plan = stages.dry_run(run, config, findings, options.container)
+    except HookError as error:
+        if not options.json:
+            raise
+        say(printing.as_json(trial.refusal(findings, error)))
+        return error.code
+    if options.json:
+        say(printing.as_json(trial.as_fields(plan, findings)))
+    else:
+        say(trial.text(plan, config, findings))
+        complain(*findings.warnings)
+    return ExitCode.DONE
+
+
+VERBS = {
+    "dry-run": dry_run,
+    "resources": resources,
+    "devices": devices,
+    "leases": leases,
+    "release": release,
+    "why": why,
+    "kube": kube,
+}

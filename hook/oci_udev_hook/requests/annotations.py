@@ -24,7 +24,7 @@ POD = ""  #: stands for all containers of the pod where a container's name can s
 
 def asks(annotations: Iterable[str]) -> bool:
     """Whether a key of ANNOTATIONS asks for something, if only by mistake: `read` says then what is wrong with it."""
-    return any([key.startswith(PREFIX) and key not in (INJECTED, INIT) for key in annotations])
+    return any(key.startswith(PREFIX) and key not in (INJECTED, INIT) for key in annotations)
 
 
 def refuse_mark(annotations: Mapping[str, str]) -> None:

@@ -9,13 +9,18 @@ if TYPE_CHECKING:
 WIDTH = 63  #: bytes of a value, ValidateAnnotations of podman 4's pkg/domain/infra/abi/play.go
 
 
+def too_long(text: str) -> bool:
+    """Whether TEXT does not fit in one annotation."""
+    return len(text.encode(errors="replace")) > WIDTH
+
+
 def split(text: str) -> tuple[str, ...]:
-    """TEXT in parts of at most WIDTH characters; put together as they are they give TEXT again.
+    """TEXT in parts of at most WIDTH bytes; put together as they are they give TEXT again.
 
     A part ends behind a comma if it can, and neither starts nor ends with white space if that can be: `podman kube generate` strips it.
     """
     parts = []
-    while len(text) > WIDTH:
+    while too_long(text):
         cut = _cut(text)
         parts.append(text[:cut])
         text = text[cut:]
@@ -24,9 +29,10 @@ def split(text: str) -> tuple[str, ...]:
 
 def _cut(text: str) -> int:
     """Where the first part of TEXT ends."""
-    good = [at for at in range(1, WIDTH + 1) if not text[at - 1].isspace() and not text[at].isspace()]
+    fits = len(text.encode(errors="replace")[:WIDTH].decode(errors="ignore"))
+    good = [at for at in range(1, fits + 1) if not text[at - 1].isspace() and not text[at].isspace()]
     commas = [at for at in good if text[at - 1] == ","]
-    return max(commas or good or [WIDTH])
+    return max(commas or good or [fits])
 
 
 def join(parts: Mapping[int, str]) -> str:

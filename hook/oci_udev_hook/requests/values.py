@@ -38,9 +38,9 @@ def parse(text: str) -> tuple[list[Request], list[str]]:
     return requests, faults
 
 
-def write(counts: dict[str, int]) -> str:
+def write(counts: dict[str, int], separator: str = ", ") -> str:
     """COUNTS by resource as a value that `parse` reads."""
-    return ", ".join([f"{name}: {count}" for name, count in counts.items()])
+    return separator.join([f"{name}: {count}" for name, count in counts.items()])
 
 
 def _pairs(text: str) -> Iterator[tuple[str, object]]:

@@ -1,7 +1,7 @@
 """YAML as a tree that knows where each part stands in the text, so that the text can be changed in places and is not written anew.
 
 The one door of PyYAML. It is asked for events only: its own trees do not tell an alias from what it stands for, and making them
-overflows the stack on deeply nested input (PyYAML 6.0 with libyaml).
+crashes the interpreter on deeply nested input (PyYAML 6.0 with libyaml).
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from ..frozen import frozen
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import yaml
+
+
+MAX_DEPTH = 1000  #: of nesting; the time that libyaml takes grows with its square
 
 
 @frozen
@@ -96,12 +99,12 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-class _AliasError(Exception):
-    """An alias that stands for nothing that can be had."""
+class _TreeError(Exception):
+    """Events that no tree can be made of."""
 
 
 class _Builder:
-    """Makes trees of events. Iterative, since nesting may be as deep as the text is long."""
+    """Makes trees of events."""
 
     def __init__(self) -> None:
         self.documents: list[Node | None] = []
@@ -109,7 +112,7 @@ class _Builder:
         self.anchors: dict[str, Node | None] = {}
 
     def take(self, event: yaml.Event) -> None:
-        """Build EVENT in. Raises _AliasError."""
+        """Build EVENT in. Raises _TreeError."""
         import yaml
 
         if isinstance(event, yaml.DocumentStartEvent):
@@ -120,6 +123,8 @@ class _Builder:
             scalar = Scalar(_place(event, event), event.tag, event.value, event.style in (None, ""))
             self.finish(event.anchor, scalar)
         elif isinstance(event, yaml.CollectionStartEvent):
+            if len(self.open) == MAX_DEPTH:
+                raise _TreeError(f"line {_start(event)[1] + 1}: it is nested more than {MAX_DEPTH} deep")
             self.open.append((event, []))
             if event.anchor is not None:
                 self.anchors[event.anchor] = None
@@ -132,7 +137,7 @@ class _Builder:
         node = self.anchors.get(str(event.anchor))
         if node is None:
             what = "stands inside what it stands for" if event.anchor in self.anchors else "stands for nothing before it"
-            raise _AliasError(f"line {_start(event)[1] + 1}: the alias *{event.anchor} {what}")
+            raise _TreeError(f"line {_start(event)[1] + 1}: the alias *{event.anchor} {what}")
         return node
 
     def finish(self, anchor: str | None, node: Node) -> None:
@@ -193,8 +198,8 @@ def parse(text: str, source: str) -> tuple[Node | None, ...]:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise UsageError(f"{source} is no YAML, {where}{error.problem or error.context}") from None
-    except yaml.YAMLError as error:
-        raise UsageError(f"{source} is no YAML, {error}".replace("\n", ", ")) from None
-    except _AliasError as error:
-        raise UsageError(f"{source} is no YAML, {error}") from None
+    except yaml.reader.ReaderError as error:
+        raise UsageError(f"{source} is no YAML, position {error.position}: {error.reason}") from None
+    except _TreeError as error:
+        raise UsageError(f"{source} cannot be read, {error}") from None
     return tuple(builder.documents)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 
-from . import typed
+from . import places, typed
+from .errors import ConfigurationError
 from .frozen import frozen
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ def keep(state_dir: str, decision: Decision) -> None:
     other = file_name(decision, refused=not decision.code)
     record = {field: getattr(decision, field) for field in FIELDS}
     try:
+        places.make_state_dir(state_dir)
         os.makedirs(folder, mode=0o755, exist_ok=True)
         temporary = f"{folder}/.{os.getpid()}.tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -51,7 +53,7 @@ def keep(state_dir: str, decision: Decision) -> None:
         if os.path.exists(f"{folder}/{other}"):
             os.unlink(f"{folder}/{other}")
         prune(folder)
-    except OSError:
+    except (OSError, ConfigurationError):
         return
 
 

@@ -1,0 +1,73 @@
+"""Global options stand before the verb, and mean the same for stages and verbs."""
+
+from __future__ import annotations
+
+import pytest
+
+from oci_udev_hook import __version__, run
+from oci_udev_hook.__main__ import main
+from oci_udev_hook.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("arguments", "config_dirs", "state_dir", "debug", "rest"),
+    [
+        pytest.param(("--config-dir", "/c", "precreate"), ("/c",), None, False, ("precreate",), id="a folder of definitions"),
+        pytest.param(("--config-dir=/c", "--state-dir=/s", "why", "x"), ("/c",), "/s", False, ("why", "x"), id="with ="),
+        pytest.param(("--debug", "--state-dir", "/s", "leases"), None, "/s", True, ("leases",), id="debug"),
+        pytest.param(("dry-run", "--json", "--debug"), None, None, False, ("dry-run", "--json", "--debug"), id="what is behind the verb is the verb's"),
+        pytest.param((), None, None, False, (), id="nothing"),
+    ],
+)
+def test_global_options_are_split_off(
+    arguments: tuple[str, ...], config_dirs: tuple[str, ...] | None, state_dir: str | None, debug: bool, rest: tuple[str, ...]
+) -> None:
+    line = run.command_line(arguments)
+
+    assert config_dirs in (None, line.run.config_dirs)
+    assert state_dir in (None, line.run.state_dir)
+    assert (line.run.debug, line.rest) == (debug, rest)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("--config-dir",), "--config-dir needs a folder: --config-dir DIR", id="no value"),
+        pytest.param(
+            ("--state-dir", "here"),
+            "--state-dir is 'here', it must be an absolute path, since engines run hooks in folders of their own",
+            id="a relative path",
+        ),
+        pytest.param(
+            ("--verbose", "leases"),
+            "there is no global option --verbose; there are --config-dir, --state-dir, --debug, --version, before the verb",
+            id="unknown",
+        ),
+        pytest.param(
+            ("--debug=yes", "leases"),
+            "there is no global option --debug; there are --config-dir, --state-dir, --debug, --version, before the verb",
+            id="a value that has no place",
+        ),
+    ],
+)
+def test_wrong_global_options_are_named(arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(UsageError) as error:
+        run.command_line(arguments)
+
+    assert str(error.value) == message
+    assert main(arguments) == 64
+    assert capsys.readouterr().err == f"oci-udev-hook: {message}\n"
+
+
+def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(("--version",)) == 0
+    assert capsys.readouterr().out == f"oci-udev-hook {__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [(), ("nonsense",), ("kube",)], ids=["no verb", "an unknown verb", "a verb without its file"])
+def test_bad_usage_has_its_exit_code(arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(arguments)
+
+    assert left.value.code == 64
+    assert capsys.readouterr().err.endswith("--help\n")

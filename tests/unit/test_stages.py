@@ -1,0 +1,343 @@
+"""A container's life through the stages, with devices that every Linux machine has."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oci_udev_hook import ociconfig, places, stages
+from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
+from oci_udev_hook.findings import Findings
+from oci_udev_hook.run import Run
+
+PACKAGE = str(Path(stages.__file__).parents[1])
+DEFINITIONS = """
+    [[resource]]
+    name = "kernel.example/random"
+    match = ['SUBSYSTEM=="mem", KERNEL=="random|urandom"']
+"""
+LIMITS = "io.oci-udev-hook.limits"
+MARK = "io.oci-udev-hook.injected"
+ONE, TWO, THREE = ("1f" * 32, "2f" * 32, "3f" * 32)
+
+
+@pytest.fixture(name="run")
+def fixture_run(tmp_path: Path) -> Run:
+    """Definitions and a ledger of the test's own."""
+    folder = tmp_path / "config" / "resources.d"
+    folder.mkdir(parents=True)
+    (folder / "50-random.toml").write_text(textwrap.dedent(DEFINITIONS))
+    return Run(places.User(os.geteuid(), rootless=False), (str(tmp_path / "config"),), str(tmp_path / "state"))
+
+
+def config(asked: str | None, container: str = ONE, **annotations: str) -> dict[str, Any]:
+    """An OCI config as podman gives it, cut down."""
+    return {
+        "ociVersion": "1.0.2-dev",
+        "process": {"user": {"uid": 0, "gid": 0}, "args": ["sh"], "env": ["PATH=/bin"]},
+        "root": {"path": "rootfs"},
+        "annotations": {**annotations, **({LIMITS: asked} if asked is not None else {})},
+        "linux": {"resources": {"devices": [{"allow": False, "access": "rwm"}]}, "cgroupsPath": f"/libpod_parent/libpod-{container}"},
+        "x-unknown": {"kept": [1, None]},
+    }
+
+
+def precreate(run: Run, asked: str | None, container: str = ONE) -> dict[str, Any]:
+    """What precreate makes of a container's config."""
+    answer = stages.precreate(run, json.dumps(config(asked, container)).encode(), Findings())
+    patched: dict[str, Any] = json.loads(answer)
+    return patched
+
+
+def state(bundle: Path, container: str = ONE, pid: int | None = None) -> bytes:
+    """A container's state, of a bundle."""
+    return json.dumps({"ociVersion": "1.0", "id": container, "status": "created", "bundle": str(bundle), **({"pid": pid} if pid else {})}).encode()
+
+
+def bundle_of(tmp_path: Path, patched: dict[str, Any]) -> Path:
+    """A bundle with that config."""
+    bundle = tmp_path / "bundle"
+    bundle.mkdir(exist_ok=True)
+    (bundle / "config.json").write_text(json.dumps(patched))
+    return bundle
+
+
+def test_two_units_come_with_node_rule_and_variable(run: Run) -> None:
+    """Cases 1 and 8."""
+    patched = precreate(run, "kernel.example/random: 2")
+
+    assert {(node["path"], node["major"], node["minor"]) for node in patched["linux"]["devices"]} == {("/dev/random", 1, 8), ("/dev/urandom", 1, 9)}
+    assert patched["linux"]["resources"]["devices"] == [
+        {"allow": False, "access": "rwm"},
+        {"allow": True, "type": "c", "major": 1, "minor": 8, "access": "rw"},
+        {"allow": True, "type": "c", "major": 1, "minor": 9, "access": "rw"},
+    ]
+    assert "OCI_UDEV_KERNEL_EXAMPLE_RANDOM=/dev/random,/dev/urandom" in patched["process"]["env"]
+    assert patched["x-unknown"] == {"kept": [1, None]}
+
+
+def test_a_container_that_asks_for_nothing_gets_its_config_byte_for_byte(run: Run) -> None:
+    """No ledger, no folder, no file is made for it."""
+    data = b'{"ociVersion":  "1.0.2", "annotations": {"other": "x"}}\n'
+
+    assert stages.precreate(run, data, Findings()) == data
+    assert not Path(run.state_dir).exists()
+
+
+def test_a_count_of_zero_gives_nothing(run: Run) -> None:
+    """Kubernetes lets one write it."""
+    assert precreate(run, "kernel.example/random: 0") == config("kernel.example/random: 0")
+
+
+def test_units_do_not_go_to_a_second_container(run: Run) -> None:
+    """It is told who holds them, and nothing is leased to it."""
+    precreate(run, "kernel.example/random: 1", ONE)
+    with pytest.raises(HeldError, match="held by 1f1f1f1f1f1f"):
+        precreate(run, "kernel.example/random: 2", TWO)
+
+    assert precreate(run, "kernel.example/random: 1", THREE)["linux"]["devices"][0]["path"] == "/dev/urandom"
+
+
+def test_precreate_again_for_the_same_container_gives_the_same(run: Run) -> None:
+    """Its own earlier lease is not in its way."""
+    assert precreate(run, "kernel.example/random: 2") == precreate(run, "kernel.example/random: 2")
+
+
+def test_a_container_that_comes_back_gets_the_unit_it_had(run: Run, tmp_path: Path) -> None:
+    """Though another is free and comes first."""
+    precreate(run, "kernel.example/random: 1", ONE)
+    second = precreate(run, "kernel.example/random: 1", TWO)["linux"]["devices"]
+    for container in (ONE, TWO):
+        stages.poststop(run, state(tmp_path / "none", container), Findings())
+
+    assert precreate(run, "kernel.example/random: 1", TWO)["linux"]["devices"] == second
+
+
+def test_create_runtime_confirms_with_the_pid(run: Run, tmp_path: Path) -> None:
+    """From then on the lease is the container's process's."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 2"))
+    findings = Findings()
+    stages.create_runtime(run, state(bundle, pid=os.getpid()), findings)
+
+    assert (findings.result, len(findings.units)) == ("confirmed", 2)
+
+
+def test_poststop_releases_and_cleans_the_bundle(run: Run, tmp_path: Path) -> None:
+    """The config is again what it was, and a second poststop is no error."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 2"))
+    (bundle / "config.json").chmod(0o640)
+    for _ in range(2):
+        stages.poststop(run, state(bundle), Findings())
+
+    assert json.loads((bundle / "config.json").read_text()) == config("kernel.example/random: 2")
+    assert (bundle / "config.json").stat().st_mode & 0o777 == 0o640
+    assert precreate(run, "kernel.example/random: 2", TWO)
+
+
+def test_create_runtime_refuses_a_container_that_precreate_did_not_see(run: Run, tmp_path: Path) -> None:
+    """It would start without its devices, and nobody would know why."""
+    bundle = bundle_of(tmp_path, config("kernel.example/random: 2"))
+    with pytest.raises(ConfigurationError) as error:
+        stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
+
+    assert str(error.value) == (
+        "1f1f1f1f1f1f asks for 2 of kernel.example/random, but podman's precreate hook did not run for it: see that hooks_dir in containers.conf "
+        "names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
+    )
+
+
+def test_create_runtime_leaves_a_container_alone_that_asks_for_nothing(run: Run, tmp_path: Path) -> None:
+    """Another one of its pod does."""
+    bundle = bundle_of(tmp_path, config("kernel.example/random: 0"))
+
+    assert stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings()) == b""
+
+
+def change_boot(patched: dict[str, Any]) -> None:
+    """The mark of an earlier boot."""
+    mark = json.loads(patched["annotations"][MARK])
+    mark["boot"] = "0" * 36
+    patched["annotations"][MARK] = json.dumps(mark)
+
+
+def change_number(patched: dict[str, Any]) -> None:
+    """A node that somebody has changed."""
+    patched["linux"]["devices"][0]["minor"] = 3
+
+
+@pytest.mark.parametrize(
+    ("change", "container", "error", "message"),
+    [
+        pytest.param(
+            lambda patched: None,
+            TWO,
+            UsageError,
+            "BUNDLE/config.json carries devices that an earlier run of the hook put in, and they are container 1f1f1f1f1f1f's; "
+            f'take them out, then start it again: echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
+            id="another container's mark",
+        ),
+        pytest.param(
+            change_boot,
+            ONE,
+            UsageError,
+            "BUNDLE/config.json carries devices that an earlier run of the hook put in, and they are from before the last boot; "
+            f'take them out, then start it again: echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
+            id="an earlier boot's mark",
+        ),
+        pytest.param(
+            change_number,
+            ONE,
+            UnavailableError,
+            "the container's config has c 1:3 at /dev/random, not the leased c 1:8; start the container again",
+            id="another device at the node's path",
+        ),
+    ],
+)
+def test_create_runtime_refuses_what_is_not_leased(
+    run: Run, tmp_path: Path, change: Any, container: str, error: type[HookError], message: str
+) -> None:
+    """With the command that mends it."""
+    patched = precreate(run, "kernel.example/random: 2")
+    change(patched)
+    bundle = bundle_of(tmp_path, patched)
+    with pytest.raises(error) as raised:
+        stages.create_runtime(run, state(bundle, container, pid=os.getpid()), Findings())
+
+    assert str(raised.value).replace(str(bundle), "BUNDLE") == message
+
+
+def test_create_runtime_refuses_a_lease_that_has_ended(run: Run, tmp_path: Path) -> None:
+    """Its units can be another's by now."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 1"))
+    stages.poststop(run, state(tmp_path / "none"), Findings())
+    with pytest.raises(UnavailableError, match=r"^1f1f1f1f1f1f no longer holds .*: the lease ended before it ran; start it again$"):
+        stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
+
+
+def test_a_state_whose_bundle_is_the_root_is_found_by_its_lease(run: Run, tmp_path: Path) -> None:
+    """Case 27: so crun has it under --uidmap."""
+    storage = tmp_path / "storage"
+    bundle = storage / "overlay-containers" / ONE / "userdata"
+    bundle.mkdir(parents=True)
+    asked = config("kernel.example/random: 1")
+    asked["root"]["path"] = str(storage / "overlay" / ("ab" * 32) / "merged")
+    answer = stages.precreate(run, json.dumps(asked).encode(), Findings())
+    (bundle / "config.json").write_bytes(answer)
+    findings = Findings()
+    stages.create_runtime(run, state(Path("/"), pid=os.getpid()), findings)
+
+    assert findings.result == "confirmed"
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        pytest.param("kernel.example/unknown: 1", UnavailableError, "kernel.example/unknown", id="unknown resource"),
+        pytest.param("kernel.example/random: 3", UnavailableError, "3 of kernel.example/random", id="too few exist"),
+        pytest.param("kernel.example/random: 500m", UsageError, "500m", id="no whole number"),
+        pytest.param("random", UsageError, "random", id="no domain"),
+    ],
+)
+def test_what_cannot_be_had_is_refused_and_leases_nothing(run: Run, asked: str, error: type[HookError], message: str) -> None:
+    """One sentence, its own exit code."""
+    with pytest.raises(error, match=message):
+        precreate(run, asked)
+
+    assert precreate(run, "kernel.example/random: 2", TWO)
+
+
+def test_a_request_for_a_resource_in_a_bad_file_is_refused_with_that_reason(run: Run) -> None:
+    """And other files still count."""
+    folder = Path(run.config_dirs[0], "resources.d")
+    (folder / "60-bad.toml").write_text("[[resource]]\nname = 'kernel.example/bad'\nmatch = ['KERNEL==\"x\"']\nsharing = 0\n")
+    with pytest.raises(ConfigurationError, match=r"60-bad\.toml: resource\[0\]\.sharing is 0"):
+        precreate(run, "kernel.example/bad: 1")
+
+    assert precreate(run, "kernel.example/random: 2")
+
+
+def test_the_hooks_own_mark_is_refused_in_what_a_user_writes(run: Run) -> None:
+    """Whoever sets it could claim devices."""
+    with pytest.raises(UsageError, match=f"^annotation {MARK} is this hook's own mark"):
+        stages.precreate(run, json.dumps(config(None, **{MARK: "{}"})).encode(), Findings())
+
+
+def test_the_plan_of_dry_run_is_what_precreate_does(run: Run) -> None:
+    """Edit by edit."""
+    plan = stages.dry_run(run, json.dumps(config("kernel.example/random: 2")).encode(), Findings())
+    patched = precreate(run, "kernel.example/random: 2")
+    done = json.loads(patched["annotations"][MARK])["edits"]
+
+    assert done == [json.loads(json.dumps(edit)) for edit in map(edit_as_json, plan.edits)]
+
+
+def edit_as_json(edit: Any) -> object:
+    """An edit in the form that the mark has."""
+    from oci_udev_hook.injection import mark
+
+    return mark.edit_as_json(edit)
+
+
+def test_dry_run_leases_nothing(run: Run) -> None:
+    """It needs no right to the state folder, and leaves none behind."""
+    stages.dry_run(run, json.dumps(config("kernel.example/random: 2")).encode(), Findings())
+
+    assert not Path(run.state_dir).exists()
+
+
+@pytest.mark.parametrize("stage", ["precreate", "createRuntime", "poststop"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"hello", id="no JSON"),
+        pytest.param(b"[]", id="no object"),
+        pytest.param(b"{}", id="an empty object"),
+        pytest.param(b'{"ociVersion": "1.0.2"', id="cut off"),
+        pytest.param(b'{"ociVersion": 1, "id": 1}', id="wrong types"),
+        pytest.param(b"\xff\xfe{}", id="no UTF-8"),
+        pytest.param(b"[" * 100_000, id="deep"),
+        pytest.param(b'{"ociVersion": "1.0.2", "id": "x", "annotations": {"io.oci-udev-hook.limits": 2}}', id="an annotation that is no string"),
+    ],
+)
+def test_bad_input_is_the_askers_fault_and_prints_no_config(run: Run, tmp_path: Path, stage: str, data: bytes) -> None:
+    """Exit code 64, a sentence, no traceback, nothing on standard output."""
+    answer = run_program(run, stage, data)
+
+    assert answer.returncode == 64
+    assert answer.stdout == b""
+    assert answer.stderr.startswith(b"oci-udev-hook: ")
+    assert b"Traceback" not in answer.stderr
+
+
+def test_input_over_16_mib_is_refused(run: Run) -> None:
+    """Without reading on."""
+    answer = run_program(run, "precreate", b'{"ociVersion": "1.0.2", "x": "' + b"x" * (16 << 20) + b'"}')
+
+    assert (answer.returncode, answer.stdout) == (64, b"")
+    assert b"more than 16 MiB" in answer.stderr
+
+
+def run_program(run: Run, stage: str, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
+    """The program as an engine runs it, with an empty environment."""
+    script = f"import sys; sys.path.insert(0, {PACKAGE!r}); from oci_udev_hook.__main__ import main; sys.exit(main())"
+    command = [sys.executable, "-I", *options, "-c", script, "--config-dir", run.config_dirs[0], "--state-dir", run.state_dir, stage]
+    return subprocess.run([*command, "the reason: oci-udev-hook why CONTAINER"], input=data, capture_output=True, env={}, check=False)
+
+
+def test_the_success_path_loads_nothing_that_is_heavy(run: Run) -> None:
+    """With the definitions' cache in place: neither third-party modules nor the slow ones of the standard library."""
+    run_program(run, "precreate", json.dumps(config("kernel.example/random: 2")).encode())
+    answer = run_program(run, "precreate", json.dumps(config("kernel.example/random: 2")).encode(), "-X", "importtime")
+    loaded = {line.rpartition("|")[2].strip() for line in answer.stderr.decode().splitlines()}
+
+    assert answer.returncode == 0
+    assert loaded & {"structlog", "yaml", "jsonschema", "pyudev", "tomllib", "typing", "dataclasses", "inspect", "argparse", "pathlib"} == set()
+    assert loaded & {"socket", "subprocess", "logging", "tempfile", "shutil", "ctypes", "datetime", "threading", "traceback"} == set()

@@ -1,0 +1,111 @@
+"""What the schema has against a definition file, in sentences for the people who write such files."""
+
+from __future__ import annotations
+
+import json
+
+from ..dependencies import allow
+from ..typed import shown
+from .resources import SCHEMA
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .fields import Path
+
+TYPES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "a table"}
+LATER = ("unit", "with", "order", "udev", "mounts", "who")  #: fields that are described but not in this version
+HINTS = {
+    "resource": "a list: with [[resource]], in two pairs of brackets, each begins",
+    "match": 'a list of lines: match = ["…"]',
+    "paths": 'a list of paths: paths = ["/dev/…"]',
+    "mode": 'a string of octal digits as in "0660"',
+}
+
+
+def complaints(data: object) -> Iterator[tuple[Path, str, str]]:
+    """All that the schema has against DATA: the path to it, the schema's keyword and a predicate."""
+    allow()
+    from jsonschema import Draft7Validator
+
+    with open(SCHEMA, encoding="utf-8") as file:
+        schema = json.load(file)
+    for error in Draft7Validator(schema).iter_errors(data):
+        for predicate in PREDICATES[error.validator](error):
+            yield tuple(error.absolute_path), error.validator, predicate
+
+
+def _type(error: Any) -> Iterator[str]:
+    path = tuple(error.absolute_path)
+    wanted = TYPES[error.validator_value]
+    if path and isinstance(path[-1], str) and path[-1] in HINTS and path[:1] == ("resource",):
+        wanted = HINTS[path[-1]]
+    yield f"is {shown(error.instance)}, it must be {wanted}"
+
+
+def _minimum(error: Any) -> Iterator[str]:
+    yield f"is {shown(error.instance)}, it must be at least {error.validator_value}"
+
+
+def _maximum(error: Any) -> Iterator[str]:
+    yield f"is {shown(error.instance)}, it must be at most {error.validator_value}"
+
+
+def _empty(_: Any) -> Iterator[str]:
+    yield "is empty"
+
+
+def _enum(error: Any) -> Iterator[str]:
+    given = error.instance
+    later = "; this version cannot wait for a device" if isinstance(given, str) and given[:1].isdigit() else ""
+    yield f"is {shown(given)}, it must be {' or '.join(map(shown, error.validator_value))}{later}"
+
+
+def _pattern(error: Any) -> Iterator[str]:
+    yield f"is {shown(error.instance)}, it must match {error.validator_value}"
+
+
+def _required(error: Any) -> Iterator[str]:
+    if "name" not in error.instance:
+        yield "has no name, it must say which resource it defines"
+
+
+def _any_of(_: Any) -> Iterator[str]:
+    yield "has neither match nor paths, one of them must say which devices belong to it"
+
+
+def _additional(error: Any) -> Iterator[str]:
+    known = error.schema["properties"]
+    for field in error.instance:
+        if field in known:
+            continue
+        if not error.absolute_path:
+            yield f'has the key "{field}", it can have nothing but resource'
+        elif field in LATER:
+            yield f"has the field {field}, which this version does not know yet; take it out"
+        else:
+            yield f'has the field "{field}", {_meant(field, tuple(known))}'
+
+
+def _meant(field: str, known: tuple[str, ...]) -> str:
+    """What the writer of the unknown FIELD may have meant."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(field.lower(), known, 1)
+    return f"which is not known; write {close[0]}" if close else f"which is not one of {', '.join(known)}"
+
+
+PREDICATES = {
+    "type": _type,
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "minLength": _empty,
+    "minItems": _empty,
+    "enum": _enum,
+    "pattern": _pattern,
+    "required": _required,
+    "anyOf": _any_of,
+    "additionalProperties": _additional,
+}

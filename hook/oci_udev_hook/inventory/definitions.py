@@ -1,0 +1,221 @@
+"""From definition files to a catalog: reads and checks them, and tells all that is wrong with all of them.
+
+Loaded only when the cache does not know the files.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import time
+
+from ..frozen import frozen
+from ..model import Missing, Resource
+from ..typed import shown
+from . import fields, rules
+from .catalog import Catalog
+from .resources import SIZE_MAX, identity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from .fields import Path
+    from .resources import Source
+
+TICK = 100_000_000  #: nanoseconds; two changes of a file within the kernel's clock tick of 10 ms at most have one time
+FAULTS_SHOWN = 3  #: how many of a file's faults a refused request is told
+
+
+class UnreadableError(Exception):
+    """A file that gives no data at all; the text is a sentence's predicate."""
+
+
+@frozen
+class Definitions:
+    """What one file says."""
+
+    path: str
+    names: tuple[str, ...] = ()  #: of all resources in it, of the bad ones as far as they have one
+    resources: tuple[Resource, ...] = ()  #: none if there is a fault
+    faults: tuple[str, ...] = ()  #: each begins with the place in the file
+    readable: bool = True
+
+
+def read(found: tuple[Source, ...]) -> tuple[Catalog, bool]:
+    """The catalog of the files FOUND, and whether they have settled: one that changes just now may change again unseen."""
+    settled = True
+    files = []
+    for source in found:
+        try:
+            content, same = _content(source)
+            settled = settled and same
+            files.append(_definitions(source.path, _data(source.path, content)))
+        except UnreadableError as error:
+            files.append(Definitions(source.path, faults=(str(error),), readable=False))
+        except RecursionError:
+            files.append(Definitions(source.path, faults=("is nested too deeply",), readable=False))
+    return _joined(files), settled
+
+
+def _content(source: Source) -> tuple[bytes, bool]:
+    """The file's content, and whether the file is still the one that SOURCE tells of. Raises UnreadableError."""
+    if source.trouble:
+        raise UnreadableError(source.trouble)
+    try:
+        with open(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
+            status = os.fstat(file.fileno())
+            content = file.read(SIZE_MAX + 1) if stat.S_ISREG(status.st_mode) else b""
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+    settled = abs(time.time_ns() - status.st_ctime_ns) > TICK
+    return content, settled and identity(status) == source.identity
+
+
+def _data(path: str, content: bytes) -> object:
+    """What CONTENT says as TOML or JSON. Raises UnreadableError."""
+    form = "TOML" if path.endswith(".toml") else "JSON"
+    try:
+        text = content.decode()
+        if form == "JSON":
+            return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+        import tomllib
+
+        return tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UnreadableError(f"is no UTF-8 text (at line {line})") from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is no JSON: {error.msg} (at line {error.lineno}, column {error.colno})") from None
+    except ValueError as error:
+        raise UnreadableError(f"is no {form}: {error}") from None
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object, in which no key may stand twice."""
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {shown(twice)} stands twice in one object")
+    return value
+
+
+def _no_constant(word: str) -> object:
+    raise ValueError(f"{word} is no value")
+
+
+def _definitions(path: str, data: object) -> Definitions:
+    """What DATA defines."""
+    entries = data.get("resource") if isinstance(data, dict) else None
+    entries = entries if isinstance(entries, list) else [entries]
+    names = tuple([entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)])
+    faults = _faults(data)
+    if faults:
+        return Definitions(path, names, faults=tuple(faults))
+    return Definitions(path, names, tuple([_resource(entry, path) for entry in entries if entry is not None]))
+
+
+def _faults(data: object) -> list[str]:
+    """All that is wrong with DATA, in the order of its entries."""
+    from .complaints import complaints
+
+    found: list[tuple[Path, str]] = list(_unwritable((), data))
+    held: list[tuple[Path, str]] = []
+    for path, keyword, predicate in complaints(data):
+        # What a pattern forbids, the field's own check says in better words.
+        (held if keyword == "pattern" else found).append((path, predicate))
+    bad = {path for path, _ in found}
+    checked = [((*path, *below), predicate) for path, value in _values(data) for below, predicate in fields.check(str(path[-1]), value)]
+    found += [(path, predicate) for path, predicate in checked if path not in bad]
+    told = {path[:length] for path, _ in found for length in range(len(path) + 1)}
+    found += [(path, predicate) for path, predicate in held if path not in told]
+    found += _twice(data)
+    found.sort(key=lambda fault: [part for part in fault[0] if isinstance(part, int)][:1])
+    return [_place(path) + ("" if predicate.startswith(",") else " ") + predicate for path, predicate in found]
+
+
+def _unwritable(path: Path, value: object) -> Iterator[tuple[Path, str]]:
+    """The texts below VALUE that hold what no path, property or variable can hold."""
+    if isinstance(value, dict):
+        for key, below in value.items():
+            yield from _unwritable(path, key)
+            yield from _unwritable((*path, key), below)
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from _unwritable((*path, index), below)
+    elif isinstance(value, str) and ("\0" in value or any("\ud800" <= letter < "\ue000" for letter in value)):
+        yield path, "has a character in it that no name can have (U+0000 or half of a surrogate pair)"
+
+
+def _values(data: object) -> Iterator[tuple[Path, object]]:
+    """Each field of each resource."""
+    entries = data.get("resource") if isinstance(data, dict) else None
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        for field, value in entry.items() if isinstance(entry, dict) else ():
+            yield ("resource", index, field), value
+
+
+def _twice(data: object) -> Iterator[tuple[Path, str]]:
+    """The names that stand twice in one file."""
+    first: dict[object, Path] = {}
+    for path, value in _values(data):
+        if path[-1] == "name" and isinstance(value, str) and first.setdefault(value, path) != path:
+            yield path, f'is "{value}", which {_place(first[value][:-1])} defines already'
+
+
+def _place(path: Path) -> str:
+    """PATH as people write it: `resource[0].env.FOO`."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if fields.is_variable(part) else f"[{shown(part)}]"
+    return text.removeprefix(".") or "the file"
+
+
+def _resource(entry: dict[str, Any], path: str) -> Resource:
+    """The resource that the faultless ENTRY defines."""
+    values: dict[str, Any] = {key: entry[key] for key in ("name", "path", "links") if key in entry}
+    # 2.0 is a whole number in JSON Schema.
+    values |= {key: int(entry[key]) for key in ("sharing", "uid", "gid") if key in entry}
+    values["rules"] = tuple([rules.parse(line) for line in entry.get("match", ())])
+    values["paths"] = tuple(entry.get("paths", ()))
+    if "permissions" in entry:
+        values["permissions"] = "".join([letter for letter in "rwm" if letter in entry["permissions"]])
+    if "mode" in entry:
+        values["mode"] = int(entry["mode"], 8)
+    if "env" in entry:
+        values["env"] = tuple(entry["env"].items())
+    return Resource(**values, missing=Missing(entry.get("missing", Missing.FAIL)), source=path)
+
+
+def _joined(files: list[Definitions]) -> Catalog:
+    """The catalog of all FILES. A name in two files is in none, since neither is meant more than the other."""
+    resources = {resource.name: resource for file in files for resource in file.resources}
+    broken = {name: _told(file) for file in files if file.faults for name in file.names}
+    faults = [f"{file.path}: {fault}" for file in files for fault in file.faults]
+    places: dict[str, dict[str, None]] = {}
+    for file in files:
+        for name in file.names:
+            places.setdefault(name, {})[file.path] = None
+    for name, paths in places.items():
+        if len(paths) > 1:
+            faults += [f"{path}: {name} is defined in {_others(paths, path)} too, it can be in one file only" for path in paths]
+            broken.setdefault(name, f"it is in {' and in '.join(paths)}, it can be in one file only")
+    for name in broken:
+        resources.pop(name, None)
+    return Catalog(resources, broken, tuple(faults), tuple([f"{file.path}: {file.faults[0]}" for file in files if not file.readable]))
+
+
+def _told(file: Definitions) -> str:
+    """The first faults of FILE in one sentence."""
+    more = len(file.faults) - FAULTS_SHOWN
+    return f"{file.path}: {'; '.join(file.faults[:FAULTS_SHOWN])}" + (f"; and {more} more" if more > 0 else "")
+
+
+def _others(paths: Iterable[str], path: str) -> str:
+    return " and in ".join([other for other in paths if other != path])

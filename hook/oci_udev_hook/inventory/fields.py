@@ -1,0 +1,123 @@
+"""What a definition's fields may say beyond their JSON types: names, match lines, paths, templates, modes.
+
+What is wrong with a value is a predicate (`is "x", it must …`) or a clause that follows on `is "x", `.
+"""
+
+from __future__ import annotations
+
+from .. import names
+from ..typed import shown
+from . import rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Path = tuple[str | int, ...]  #: keys and indices that lead to a value
+
+DIGITS = "0123456789"
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WORD = frozenset(DIGITS + LETTERS + LETTERS.upper() + "_")
+IN_PATHS = ("name", "index", "serial")  #: what templates know besides udev's properties
+IN_VARIABLES = (*IN_PATHS, "paths", "count")
+
+
+def check(field: str, value: object) -> Iterator[tuple[Path, str]]:
+    """What is wrong with the VALUE of FIELD: where below the field, and a predicate. A value of another type is the schema's business."""
+    if isinstance(value, str) and field in TEXTS:
+        yield from _about((), value, TEXTS[field](value))
+    elif isinstance(value, list) and field in ITEMS:
+        for index, item in enumerate(value):
+            if isinstance(item, str):
+                for predicate in ITEMS[field](item):
+                    yield (index,), predicate
+    elif isinstance(value, dict) and field == "env":
+        for variable, template in value.items():
+            if not is_variable(variable):
+                yield (), f'has the name "{variable}", but a variable\'s name has letters, digits and "_" and no digit in front'
+            if isinstance(template, str):
+                yield from _about((variable,), template, wrong_template(template, IN_VARIABLES))
+
+
+def _about(path: Path, value: str, clause: str | None) -> Iterator[tuple[Path, str]]:
+    if clause is not None:
+        yield path, f"is {shown(value)}, {clause}"
+
+
+def name(value: str) -> str | None:
+    """What is wrong with a resource's name."""
+    clause = names.why_not(value)
+    return f"but {clause}" if clause else None
+
+
+def match_line(line: str) -> Iterator[str]:
+    """What is wrong with a match line; predicates that begin with the column."""
+    try:
+        rules.parse(line)
+    except rules.RuleError as error:
+        for column, sentence in error.faults:
+            yield f", column {column}: {sentence}"
+
+
+def below_dev(value: str) -> Iterator[str]:
+    """What is wrong with a glob of device nodes; a predicate."""
+    if not value.startswith("/dev/") or not _normal(value):
+        yield f'is {shown(value)}, it must be a path below /dev without "//", "." and ".."'
+
+
+def permissions(value: str) -> str | None:
+    """What is wrong with a cgroup access."""
+    if not value or len(set(value)) < len(value) or not set("rwm").issuperset(value):
+        return "it must be letters of r, w and m, each at most once"
+    return None
+
+
+def mode(value: str) -> str | None:
+    """What is wrong with permission bits."""
+    if len(value) not in {3, 4} or value.strip("01234567") or (len(value) == 4 and value[0] != "0"):
+        return 'it must be permission bits in octal as in "0660"'
+    return None
+
+
+def path(value: str) -> str | None:
+    """What is wrong with a template of the node's path in the container; what a property puts into it is checked when it is filled in."""
+    clause = wrong_template(value, IN_PATHS)
+    if clause is None and not _normal(value):
+        return 'it must be an absolute path without "//", "." and ".."'
+    return clause
+
+
+ITEMS: dict[str, Callable[[str], Iterator[str]]] = {"match": match_line, "paths": below_dev}
+TEXTS: dict[str, Callable[[str], str | None]] = {"name": name, "permissions": permissions, "mode": mode, "path": path}
+
+
+def _normal(value: str) -> bool:
+    """Whether VALUE is an absolute path that leads where it says."""
+    parts = value.split("/")
+    return len(parts) > 1 and not parts[0] and {"", ".", ".."}.isdisjoint(parts[1:])
+
+
+def is_variable(text: str) -> bool:
+    """Whether TEXT can be an environment variable's name (Base Definitions 8.1 of POSIX)."""
+    return bool(text) and WORD.issuperset(text) and text[0] not in DIGITS
+
+
+def wrong_template(text: str, known: tuple[str, ...]) -> str | None:
+    """What is wrong with a template that may name the KNOWN and properties; `{{` and `}}` are plain braces."""
+    here = 0
+    while here < len(text):
+        letter = text[here]
+        if letter not in "{}":
+            here += 1
+        elif text.startswith(letter * 2, here):
+            here += 2
+        else:
+            end = text.find("}", here)
+            field = text[here + 1 : end] if letter == "{" and end > here else ""
+            if not field or "{" in field:
+                return "but it has a brace without its partner or with nothing in it; a plain brace is written twice"
+            # Properties can be in lower case (adb_user), but one such word alone is a slip of the pen.
+            if field not in known and not field.strip(LETTERS):
+                return f"but {{{field}}} is none of {', '.join([f'{{{word}}}' for word in known])} and no property of udev's"
+            here = end + 1
+    return None

@@ -1,0 +1,98 @@
+"""Definition files: which of them count on this host, and what they say.
+
+    /etc/oci-udev-hook/resources.d/50-foo.toml
+
+Which files count goes as in systemd's drop-in folders: a file masks one of the same name in an earlier folder, and an empty file or a link
+to /dev/null switches one off. This module only looks at the folders; a file is opened only if the cache does not know it (`definitions`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from .. import __version__
+from ..frozen import frozen
+from . import cache as kept
+from .catalog import Catalog
+
+__all__ = ["Catalog", "Source", "load", "sources"]
+
+FOLDER = "resources.d"
+SUFFIXES = (".toml", ".json")
+SIZE_MAX = 1024 * 1024  #: bytes of a definition file
+SCHEMA = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schema", "resource-1.json")
+DEV_NULL = os.makedev(1, 3)  # Documentation/admin-guide/devices.txt of the kernel
+
+
+@frozen
+class Source:
+    """A definition file, or a folder that cannot be listed."""
+
+    path: str
+    identity: tuple[int, ...] = ()  #: changes when the file does
+    trouble: str = ""  #: why it cannot be read: a sentence's predicate
+
+
+def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
+    """What the definition files below CONFIG_DIRS say, where later folders mask earlier ones; CACHE is a file that may keep it.
+
+    Raises nothing for a bad file: the catalog tells of it, and other files count.
+    """
+    found = sources(config_dirs)
+    key = _key(found)
+    catalog = kept.fetch(cache, key) if cache else None
+    if catalog is None:
+        from . import definitions
+
+        catalog, settled = definitions.read(found)
+        if cache and settled:
+            kept.store(cache, key, catalog)
+    return catalog
+
+
+def sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
+    """The definition files that count, sorted by name, and what is in the way of finding more."""
+    troubles = []
+    paths: dict[str, str] = {}
+    for folder in [f"{directory}/{FOLDER}" for directory in config_dirs]:
+        try:
+            names = os.listdir(folder)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            troubles.append(Source(folder, trouble=f"cannot be listed: {error.strerror}"))
+            continue
+        paths.update({name: f"{folder}/{name}" for name in names if name.endswith(SUFFIXES) and name[0] != "."})
+    return (*troubles, *filter(None, [_source(paths[name]) for name in sorted(paths)]))
+
+
+def _source(path: str) -> Source | None:
+    """The file PATH, None if it is switched off or has gone meanwhile."""
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return Source(path, trouble="is a link to nothing") if os.path.islink(path) else None
+    except OSError as error:
+        return Source(path, trouble=f"cannot be read: {error.strerror}")
+    if stat.S_ISCHR(status.st_mode) and status.st_rdev == DEV_NULL:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return Source(path, trouble="is no file")
+    if status.st_size == 0:
+        return None
+    if status.st_size > SIZE_MAX:
+        return Source(path, trouble=f"has {status.st_size} bytes, a definition file has at most {SIZE_MAX}")
+    return Source(path, identity(status))
+
+
+def identity(status: os.stat_result) -> tuple[int, ...]:
+    """What tells a file from any other and from itself after a change."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _key(found: tuple[Source, ...]) -> list[object]:
+    """What the catalog of the files FOUND depends on, as JSON has it."""
+    schema = os.stat(SCHEMA)
+    files = [[source.path, *source.identity, source.trouble] for source in found]
+    return [kept.FORMAT, __version__, schema.st_size, schema.st_mtime_ns, files]

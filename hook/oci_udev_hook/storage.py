@@ -85,11 +85,16 @@ def _text(path: str) -> str:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return ""
-    with open(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:
             return ""
-        return file.read(MAX_INPUT).decode("utf-8", "replace")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(MAX_INPUT).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
 
 
 def _entry(text: str, identity: str) -> dict[str, object] | None:

@@ -38,7 +38,10 @@ def edits(container: Container, allotments: tuple[Allotment, ...]) -> tuple[Edit
         if keeps_groups(container, placements):
             found.append(KEEP_GROUPS)
     found += _variables(allotments, placements)
-    return tuple({_identity(edit): edit for edit in reversed(found)}.values())[::-1]
+    once: dict[object, Edit] = {}
+    for edit in found:
+        once.setdefault(_identity(edit), edit)
+    return tuple(once.values())
 
 
 def _identity(edit: Edit) -> object:

@@ -429,6 +429,32 @@ class TestShortage:
         ):
             allot(Request(FOO), Request(BAR), units={FOO: (A, B), BAR: (bar,)}, held_now=(held(B),))
 
+    def test_what_may_not_be_opened_pushes_a_request_out_of_its_free_units(self) -> None:
+        """bar could only have ttyUSB0, which foo takes since it may not open ttyUSB1."""
+        bar = unit("ttyUSB0", 0, resource=BAR, identity=A.identity)
+        message = (
+            f"1 of {BAR} was asked for and 1 exists, but the free ones go to this container's other requests "
+            "and /dev/ttyUSB1 cannot be used: no group; give this user the right to open it"
+        )
+        with pytest.raises(RefusedError, match=whole(message)):
+            allot(Request(FOO), Request(BAR), units={FOO: (A, B), BAR: (bar,)}, unusable={B.identity: "no group"})
+
+    def test_a_right_that_will_be_lacking_once_all_is_free_is_told_now(self) -> None:
+        """bar's only unit is held; when it is free, foo, which shares it now, still cannot have the other."""
+        bar = unit("ttyUSB0", 0, resource=BAR, identity=A.identity)
+        message = (
+            f"1 of {BAR} was asked for and 1 exists, but /dev/ttyUSB0 is held by demo-a; stop it, or wait until it ends. "
+            f"1 of {FOO} was asked for and 2 exist, but /dev/ttyUSB1 cannot be used: no group; give this user the right to open it"
+        )
+        with pytest.raises(RefusedError, match=whole(message)):
+            allot(
+                Request(BAR),
+                (Request(FOO), Resource(FOO, sharing=2)),
+                units={FOO: (A, B), BAR: (bar,)},
+                held_now=(held(A, sharing=2),),
+                unusable={B.identity: "no group"},
+            )
+
     def test_a_long_row_is_cut(self) -> None:
         """A hundred holders fit in no sentence."""
         many = tuple([unit(f"ttyUSB{minor}", minor) for minor in range(100)])

@@ -48,15 +48,17 @@ class Situation:
         """The number of UNIT's thing; units of one thing never go to one container."""
         return self.things[f"={unit.identity}"]
 
+    def leases_on(self, unit: Unit) -> list[Lease]:
+        """The leases that hold UNIT, under whatever resource."""
+        return [lease for key in keys(unit.identity, unit.numbers) for lease in self.leases.get(key, ())]
+
     def held_by(self, unit: Unit) -> tuple[Lease, ...]:
-        """One lease of each container that holds UNIT, under whatever resource."""
-        found = {lease.holder.container: lease for key in keys(unit.identity, unit.numbers) for lease in self.leases.get(key, ())}
-        return tuple(found.values())
+        """One lease of each container that holds UNIT."""
+        return tuple({lease.holder.container: lease for lease in self.leases_on(unit)}.values())
 
     def free(self, resource: Resource, unit: Unit) -> bool:
         """Whether RESOURCE may give UNIT to one more container: what each holder was promised counts as well."""
-        held = self.held_by(unit)
-        return all(len(held) < sharing for sharing in (resource.sharing, *[lease.sharing for lease in held]))
+        return len(self.held_by(unit)) < min([resource.sharing, *[lease.sharing for lease in self.leases_on(unit)]])
 
 
 def allocate(
@@ -88,11 +90,11 @@ def allocate(
     choices = [[unit for unit in pool.units if unit.identity not in unusable and situation.free(pool.resource, unit)] for pool in pools]
     slots = slots_of(pools)
     served = matched(situation, slots, choices)
-    short = {slot for slot, pool in enumerate(slots) if slot not in served and pools[pool].resource.missing is Missing.FAIL}
+    short = unserved(situation, slots, served)
     if short:
         from . import shortage
 
-        raise shortage.error(situation, frozenset([slots[slot] for slot in short]), units)
+        raise shortage.error(situation, short, units)
     return assign(situation, [slots[slot] for slot in sorted(served)], choices)
 
 
@@ -146,6 +148,13 @@ def matched(situation: Situation, slots: list[int], choices: list[list[Unit]]) -
     """The thing of each of SLOTS that can be served."""
     things = [[situation.thing(unit) for unit in units] for units in choices]
     return match([things[pool] for pool in slots])
+
+
+def unserved(situation: Situation, slots: list[int], served: Mapping[int, int]) -> frozenset[int]:
+    """The pools that must be served and have a slot among SLOTS that is not."""
+    return frozenset(
+        [pool for slot, pool in enumerate(slots) if slot not in served and situation.pools[pool].resource.missing is Missing.FAIL]
+    )
 
 
 def assign(situation: Situation, slots: list[int], choices: list[list[Unit]]) -> tuple[Allotment, ...]:

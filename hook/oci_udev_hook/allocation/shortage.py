@@ -6,7 +6,7 @@ Not loaded where all goes well.
 from __future__ import annotations
 
 from ..errors import HeldError, RefusedError, UnavailableError, UsageError
-from .allocate import matched, slots_of
+from .allocate import matched, slots_of, unserved
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .allocate import Pool, Situation
 
 MOST = 8  #: how many of a kind a sentence names
+#: Said of a request that none of its own units fails: the others would find other units, if those were not held or barred.
+TAKEN = "the free ones go to this container's other requests"
 
 
 def ambiguity(pools: Sequence[Pool]) -> UsageError:
@@ -29,15 +31,15 @@ def ambiguity(pools: Sequence[Pool]) -> UsageError:
 
 
 def error(situation: Situation, short: frozenset[int], units: Mapping[str, tuple[Unit, ...]]) -> HookError:
-    """The one error for all SHORT pools. UNITS are all that the resources have.
+    """The one error for all SHORT pools, and for those that would be short if all that others hold were free. UNITS are all there are.
 
     Its class is that of the worst: what does not exist no waiting will bring, what may not be opened no stopping will.
     """
-    missing = lacking(situation, short, [list(pool.units) for pool in situation.pools])
+    missing = lacking(situation, [list(pool.units) for pool in situation.pools])
     usable = [[unit for unit in pool.units if unit.identity not in situation.unusable] for pool in situation.pools]
-    refused = lacking(situation, short - missing, usable)
+    refused = lacking(situation, usable) - missing
     sentences = []
-    for index in sorted(short):
+    for index in sorted(short | missing | refused):
         pool = situation.pools[index]
         if index in missing:
             sentences.append(missing_sentence(situation, pool, units.get(pool.resource.name, ())))
@@ -49,11 +51,10 @@ def error(situation: Situation, short: frozenset[int], units: Mapping[str, tuple
     return kind(". ".join(sentences))
 
 
-def lacking(situation: Situation, short: frozenset[int], choices: list[list[Unit]]) -> frozenset[int]:
-    """Which of the SHORT pools would be short even if all of CHOICES were free."""
+def lacking(situation: Situation, choices: list[list[Unit]]) -> frozenset[int]:
+    """Which pools that must be served would be short if all of CHOICES were free."""
     slots = slots_of(situation.pools)
-    served = matched(situation, slots, choices)
-    return frozenset([pool for slot, pool in enumerate(slots) if slot not in served]) & short
+    return unserved(situation, slots, matched(situation, slots, choices))
 
 
 def missing_sentence(situation: Situation, pool: Pool, units: tuple[Unit, ...]) -> str:
@@ -73,8 +74,11 @@ def missing_sentence(situation: Situation, pool: Pool, units: tuple[Unit, ...]) 
 
 def refused_sentence(situation: Situation, pool: Pool) -> str:
     """The sentence for a POOL of which enough exist, but too few may be opened by this user."""
+    parts = barred(situation, pool)
+    if not parts:
+        parts = list(dict.fromkeys([TAKEN, *[part for other in situation.pools for part in barred(situation, other)]]))
     fewer = ", or ask for fewer" if pool.count > 1 else ""
-    return f"{asked(pool, pool.units)}, but {both(barred(situation, pool))}; give this user the right to open it{fewer}"
+    return f"{asked(pool, pool.units)}, but {both(parts)}; give this user the right to open it{fewer}"
 
 
 def held_sentence(situation: Situation, pool: Pool) -> str:
@@ -82,11 +86,9 @@ def held_sentence(situation: Situation, pool: Pool) -> str:
     held = held_units(situation, pool)
     parts = held_parts(situation, pool, held) + barred(situation, pool)
     if not held:
-        # The free ones go to this container's other requests, which would find others if those were not held.
-        parts = ["the free ones go to this container's other requests"]
-        for rest in [other for other in situation.pools if other is not pool]:
-            held += held_units(situation, rest)
-            parts += held_parts(situation, rest, held_units(situation, rest))
+        held = [unit for other in situation.pools for unit in held_units(situation, other)]
+        parts = [TAKEN, *[part for other in situation.pools for part in held_parts(situation, other, held_units(situation, other))]]
+        parts = list(dict.fromkeys(parts))
     needed = pool.count - sum(situation.free(pool.resource, unit) and unit.identity not in situation.unusable for unit in pool.units)
     stop = "it" if len({name for unit in held for name in holders(situation, unit)}) == 1 else "one of them" if needed <= 1 else "some"
     way_out = "ask for another" if pool.request.unit is not None else "ask for fewer" if pool.count > 1 else "wait until it ends"

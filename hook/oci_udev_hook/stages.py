@@ -10,6 +10,7 @@ from .requests import annotations as requests
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Findings
+    from .ociconfig import Config
     from .planning import Plan
     from .run import Run
 
@@ -38,11 +39,10 @@ def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
     return answer
 
 
-def dry_run(run: Run, data: bytes, findings: Findings, container: str | None = None) -> Plan:
-    """The plan that precreate would carry out for the OCI config in DATA now; no lease is taken, nothing is written."""
-    from . import allocation, ociconfig, planning
+def dry_run(run: Run, config: Config, findings: Findings, container: str | None = None) -> Plan:
+    """The plan that precreate would carry out for CONFIG now; no lease is taken, nothing is written."""
+    from . import allocation, planning
 
-    config = ociconfig.read(data)
     requests.refuse_mark(config.annotations)
     proposal = planning.propose(run, config, findings, container)
     return planning.decide(proposal, allocation.Ledger.read_only(run.state_dir, uid=run.who.uid), findings)

@@ -6,6 +6,7 @@ import sys
 
 from . import ociconfig, printing, texts, typed
 from .errors import UsageError
+from .frozen import replace
 from .injection import config as injection
 from .injection import mark as marks
 from .requests import annotations as requests
@@ -16,20 +17,19 @@ if TYPE_CHECKING:
 
     from .errors import HookError
     from .findings import Findings
+    from .ociconfig import Config
     from .planning import Plan
 
 #: What is asked for on the command line alone is asked for by a container like this.
 SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, "linux": {}}'
 
 
-def config(options: Namespace) -> bytes:
+def config(options: Namespace) -> Config:
     """The config that OPTIONS name, with the annotations that they add. Raises UsageError."""
     added = added_annotations(options)
-    data, source = read(options, bool(added))
-    if not added:
-        return data
-    found = ociconfig.read(data, source)
-    return ociconfig.render({**found.value, "annotations": {**found.annotations, **added}})
+    found = ociconfig.read(*read(options, bool(added)))
+    annotations = {**found.annotations, **added}
+    return replace(found, value={**found.value, "annotations": annotations}, annotations=annotations) if added else found
 
 
 def added_annotations(options: Namespace) -> dict[str, str]:
@@ -97,16 +97,18 @@ def refusal(findings: Findings, error: HookError) -> dict[str, object]:
     }
 
 
-def text(plan: Plan, data: bytes, findings: Findings) -> str:
-    """PLAN for the eye, and the diff of the config in DATA."""
+def text(plan: Plan, config: Config, findings: Findings) -> str:
+    """PLAN for the eye, and the diff of CONFIG."""
     if not plan.allotments:
         return f"{plan.container.label} asks for no devices: it starts as it is"
-    before = ociconfig.read(data).value
-    after = shown(injection.patch(before, plan.edits, plan.mark))
-    return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(before, after)])
+    after = shown(injection.patch(config.value, plan.edits, plan.mark))
+    return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(config.value, after)])
 
 
 def shown(config: dict[str, object]) -> dict[str, object]:
     """CONFIG with the mark cut short: it says once more what stands around it."""
     annotations = typed.Fields(config).texts("annotations")
-    return {**config, "annotations": {key: "…" if key == requests.INJECTED else value for key, value in annotations.items()}}
+    return {
+        **config,
+        "annotations": {key: "(the mark of the hook)" if key == requests.INJECTED else value for key, value in annotations.items()},
+    }

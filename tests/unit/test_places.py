@@ -63,7 +63,8 @@ def test_an_unsafe_state_folder_is_refused(tmp_path: Path, make: object) -> None
         places.make_state_dir(str(path))
 
     assert str(error.value) == (
-        f"the state folder {path} is not safe: it must be a folder of uid {os.geteuid()} that no one else may write; remove it and start again"
+        f"the state folder {path} is not safe: it must be a folder of uid {os.geteuid()} that no one else may write; "
+        "remove it and start again"
     )
 
 
@@ -72,4 +73,6 @@ def test_a_state_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as error:
         places.make_state_dir(str(path))
 
-    assert str(error.value) == f"the state folder {path} cannot be made: No such file or directory; make it or name another with --state-dir"
+    assert (
+        str(error.value) == f"the state folder {path} cannot be made: No such file or directory; make it or name another with --state-dir"
+    )

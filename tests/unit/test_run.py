@@ -15,7 +15,14 @@ from oci_udev_hook.errors import UsageError
         pytest.param(("--config-dir", "/c", "precreate"), ("/c",), None, False, ("precreate",), id="a folder of definitions"),
         pytest.param(("--config-dir=/c", "--state-dir=/s", "why", "x"), ("/c",), "/s", False, ("why", "x"), id="with ="),
         pytest.param(("--debug", "--state-dir", "/s", "leases"), None, "/s", True, ("leases",), id="debug"),
-        pytest.param(("dry-run", "--json", "--debug"), None, None, False, ("dry-run", "--json", "--debug"), id="what is behind the verb is the verb's"),
+        pytest.param(
+            ("dry-run", "--json", "--debug"),
+            None,
+            None,
+            False,
+            ("dry-run", "--json", "--debug"),
+            id="what is behind the verb is the verb's",
+        ),
         pytest.param((), None, None, False, (), id="nothing"),
     ],
 )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oci_udev_hook import ociconfig, places, stages
+from oci_udev_hook import engine, ociconfig, places, stages
 from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.run import Run
@@ -58,7 +58,9 @@ def precreate(run: Run, asked: str | None, container: str = ONE) -> dict[str, An
 
 def state(bundle: Path, container: str = ONE, pid: int | None = None) -> bytes:
     """A container's state, of a bundle."""
-    return json.dumps({"ociVersion": "1.0", "id": container, "status": "created", "bundle": str(bundle), **({"pid": pid} if pid else {})}).encode()
+    return json.dumps(
+        {"ociVersion": "1.0", "id": container, "status": "created", "bundle": str(bundle), **({"pid": pid} if pid else {})}
+    ).encode()
 
 
 def bundle_of(tmp_path: Path, patched: dict[str, Any]) -> Path:
@@ -73,7 +75,10 @@ def test_two_units_come_with_node_rule_and_variable(run: Run) -> None:
     """Cases 1 and 8."""
     patched = precreate(run, "kernel.example/random: 2")
 
-    assert {(node["path"], node["major"], node["minor"]) for node in patched["linux"]["devices"]} == {("/dev/random", 1, 8), ("/dev/urandom", 1, 9)}
+    assert {(node["path"], node["major"], node["minor"]) for node in patched["linux"]["devices"]} == {
+        ("/dev/random", 1, 8),
+        ("/dev/urandom", 1, 9),
+    }
     assert patched["linux"]["resources"]["devices"] == [
         {"allow": False, "access": "rwm"},
         {"allow": True, "type": "c", "major": 1, "minor": 8, "access": "rw"},
@@ -148,8 +153,8 @@ def test_create_runtime_refuses_a_container_that_precreate_did_not_see(run: Run,
         stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
 
     assert str(error.value) == (
-        "1f1f1f1f1f1f asks for 2 of kernel.example/random, but podman's precreate hook did not run for it: see that hooks_dir in containers.conf "
-        "names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
+        "1f1f1f1f1f1f asks for 2 of kernel.example/random, but podman's precreate hook did not run for it: "
+        "see that hooks_dir in containers.conf names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
     )
 
 
@@ -180,7 +185,8 @@ def change_number(patched: dict[str, Any]) -> None:
             TWO,
             UsageError,
             "BUNDLE/config.json carries devices that an earlier run of the hook put in, and they are container 1f1f1f1f1f1f's; "
-            f'take them out, then start it again: echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
+            "take them out, then start it again: "
+            f'echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
             id="another container's mark",
         ),
         pytest.param(
@@ -188,7 +194,8 @@ def change_number(patched: dict[str, Any]) -> None:
             ONE,
             UsageError,
             "BUNDLE/config.json carries devices that an earlier run of the hook put in, and they are from before the last boot; "
-            f'take them out, then start it again: echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
+            "take them out, then start it again: "
+            f'echo \'{{"id": "{ONE}", "status": "stopped", "bundle": "BUNDLE"}}\' | oci-udev-hook poststop',
             id="an earlier boot's mark",
         ),
         pytest.param(
@@ -271,7 +278,7 @@ def test_the_hooks_own_mark_is_refused_in_what_a_user_writes(run: Run) -> None:
 
 def test_the_plan_of_dry_run_is_what_precreate_does(run: Run) -> None:
     """Edit by edit."""
-    plan = stages.dry_run(run, json.dumps(config("kernel.example/random: 2")).encode(), Findings())
+    plan = stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), Findings())
     patched = precreate(run, "kernel.example/random: 2")
     done = json.loads(patched["annotations"][MARK])["edits"]
 
@@ -287,7 +294,7 @@ def edit_as_json(edit: Any) -> object:
 
 def test_dry_run_leases_nothing(run: Run) -> None:
     """It needs no right to the state folder, and leaves none behind."""
-    stages.dry_run(run, json.dumps(config("kernel.example/random: 2")).encode(), Findings())
+    stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), Findings())
 
     assert not Path(run.state_dir).exists()
 
@@ -304,17 +311,32 @@ def test_dry_run_leases_nothing(run: Run) -> None:
         pytest.param(b'{"ociVersion": 1, "id": 1}', id="wrong types"),
         pytest.param(b"\xff\xfe{}", id="no UTF-8"),
         pytest.param(b"[" * 100_000, id="deep"),
-        pytest.param(b'{"ociVersion": "1.0.2", "id": "x", "annotations": {"io.oci-udev-hook.limits": 2}}', id="an annotation that is no string"),
+        pytest.param(
+            b'{"ociVersion": "1.0.2", "id": "x", "annotations": {"io.oci-udev-hook.limits": 2}}', id="an annotation that is no string"
+        ),
     ],
 )
-def test_bad_input_is_the_askers_fault_and_prints_no_config(run: Run, tmp_path: Path, stage: str, data: bytes) -> None:
+def test_bad_input_is_the_askers_fault_and_prints_no_config(
+    run: Run, stage: str, data: bytes, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Exit code 64, a sentence, no traceback, nothing on standard output."""
-    answer = run_program(run, stage, data)
+    printed: list[bytes] = []
+    monkeypatch.setattr(engine, "read_input", lambda: data)
+    monkeypatch.setattr(engine, "write_output", printed.append)
+    code = engine.main(run, stage)
+    shown = capsys.readouterr()
 
-    assert answer.returncode == 64
-    assert answer.stdout == b""
-    assert answer.stderr.splitlines()[-1].startswith(b"oci-udev-hook: ")
-    assert b"Traceback" not in answer.stderr
+    assert (code, printed, shown.out) == (64, [], "")
+    assert shown.err.splitlines()[-1].startswith("oci-udev-hook: ")
+    assert "Traceback" not in shown.err
+
+
+def test_the_program_refuses_what_is_cut_off(run: Run) -> None:
+    """As an engine runs it, with an empty environment."""
+    answer = run_program(run, "precreate", b'{"ociVersion": "1.0.2", "annota')
+
+    assert (answer.returncode, answer.stdout) == (64, b"")
+    assert answer.stderr.splitlines()[-1].startswith(b"oci-udev-hook: the config on standard input is no JSON: ")
 
 
 def test_input_over_16_mib_is_refused(run: Run) -> None:
@@ -323,6 +345,27 @@ def test_input_over_16_mib_is_refused(run: Run) -> None:
 
     assert (answer.returncode, answer.stdout) == (64, b"")
     assert b"more than 16 MiB" in answer.stderr
+
+
+def test_a_fault_of_the_hooks_own_has_its_code_and_its_traceback_in_the_log(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An engine gets a code and a sentence all the same."""
+
+    def fail(*_: object) -> bytes:
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr(engine, "read_input", lambda: b"")
+    monkeypatch.setitem(stages.STAGES, "precreate", fail)
+    code = engine.main(run, "precreate")
+    event, sentence = capsys.readouterr().err.splitlines()
+
+    assert code == 70
+    assert json.loads(event)["traceback"].startswith("Traceback (most recent call last)")
+    assert sentence == (
+        "oci-udev-hook: precreate met a fault of oci-udev-hook itself (ZeroDivisionError: of a test); "
+        "please report it with the traceback from the log"
+    )
 
 
 def run_program(run: Run, stage: str, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
@@ -342,5 +385,8 @@ def test_the_success_path_loads_nothing_that_is_heavy(run: Run) -> None:
     loaded = {line.rpartition("|")[2].strip() for line in answer.stderr.decode().splitlines()}
 
     assert answer.returncode == 0
-    assert loaded & {"structlog", "yaml", "jsonschema", "pyudev", "tomllib", "typing", "dataclasses", "inspect", "argparse", "pathlib"} == set()
+    assert (
+        loaded & {"structlog", "yaml", "jsonschema", "pyudev", "tomllib", "typing", "dataclasses", "inspect", "argparse", "pathlib"}
+        == set()
+    )
     assert loaded & {"socket", "subprocess", "logging", "tempfile", "shutil", "ctypes", "datetime", "threading", "traceback"} == set()

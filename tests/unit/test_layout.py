@@ -23,7 +23,7 @@ DOORS = {
     "pyudev": {"inventory/udev.py"},
     "structlog": {"log.py"},
     "yaml": {"requests/yamltext.py"},
-    "jsonschema": {"inventory/definitions.py"},
+    "jsonschema": {"inventory/complaints.py"},
 }
 
 

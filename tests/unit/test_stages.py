@@ -154,7 +154,8 @@ def test_create_runtime_refuses_a_container_that_precreate_did_not_see(run: Run,
 
     assert str(error.value) == (
         "1f1f1f1f1f1f asks for 2 of kernel.example/random, but podman's precreate hook did not run for it: "
-        "see that hooks_dir in containers.conf names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
+        "see that hooks_dir in containers.conf names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) "
+        "and start it again"
     )
 
 

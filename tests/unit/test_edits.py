@@ -481,8 +481,9 @@ class TestRights:
                 replace(ROOTLESS, uid=1000, gid=1000),
                 seen_rootless(0o600, 0),
                 "rw",
-                "/dev/ttyUSB0 is crw------- 0:65534, whose owner you are, but the container's process is user 1000 and may not read and "
-                "write it: start the container with --userns=keep-id or as root inside, or let a udev rule give the node to a group of yours",
+                "/dev/ttyUSB0 is crw------- 0:65534, whose owner you are, but the container's process is user 1000 and may not "
+                "read and write it: start the container with --userns=keep-id or as root inside, or let a udev rule give the node "
+                "to a group of yours",
                 id="the user's, but the process is another",
             ),
             pytest.param(

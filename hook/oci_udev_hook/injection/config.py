@@ -110,8 +110,7 @@ def take_out(draft: Draft, edit: Edit, was: object) -> None:
         case Mount():
             _take(draft, MOUNTS, mount(edit), None)
         case Variable():
-            for before in reversed(was) if isinstance(was, list) else (None,):
-                _take(draft, ENVIRONMENT, f"{edit.name}={edit.value}", before)
+            _take(draft, ENVIRONMENT, f"{edit.name}={edit.value}", *was if isinstance(was, list) else [None])
         case Group():
             _take(draft, GROUPS, edit.gid, None)
         case Annotation():
@@ -226,10 +225,9 @@ def _append(items: list[object], new: object, present: bool) -> Found:
     return Found(kept=present)
 
 
-def _take(draft: Draft, path: tuple[str, ...], entry: object, was: object) -> None:
-    """Take the last ENTRY out of the list at PATH, or put back what WAS in its place."""
+def _take(draft: Draft, path: tuple[str, ...], entry: object, *was: object) -> None:
+    """Take the last ENTRY out of the list at PATH, or put back what WAS in its place; in those of the last ones, if that is several."""
     items = draft.listing(path) if draft.has(path) else []
-    for index in range(len(items) - 1, -1, -1):
-        if items[index] == entry:
-            items[index : index + 1] = [] if was is None else [was]
-            return
+    places = [index for index, each in enumerate(items) if each == entry]
+    for index, before in zip(reversed(places), reversed(was), strict=False):
+        items[index : index + 1] = [] if before is None else [before]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from .fields import Path
     from .resources import Source
 
-TICK = 100_000_000  #: nanoseconds; two changes of a file within the kernel's clock tick of 10 ms at most have one time
+TICK = 20_000_000  #: nanoseconds, twice the longest tick (HZ=100) of the clock that inodes' times are taken from
+COARSE_TICK = 2_000_000_000  #: the same where the file system keeps whole seconds, or two of them
 FAULTS_SHOWN = 3  #: how many of a file's faults a refused request is told
 
 
@@ -70,7 +71,9 @@ def _content(source: Source) -> tuple[bytes, bool]:
             content = file.read(SIZE_MAX + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
-    settled = abs(time.time_ns() - status.st_ctime_ns) > TICK
+    # Two changes within one tick have one time: a file read between them would be kept and never read again.
+    tick = TICK if status.st_ctime_ns % 1_000_000_000 else COARSE_TICK
+    settled = abs(time.time_ns() - status.st_ctime_ns) > tick
     return content, settled and identity(status) == source.identity
 
 

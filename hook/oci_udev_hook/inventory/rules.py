@@ -74,7 +74,8 @@ def failures(rule: Rule, device: Device) -> tuple[Term, ...]:
     failed = [term for term in rule.terms if term.key not in PARENT_KEYS and not _holds(term, device)]
     if parental:
         attempts = [[term for term in parental if not _holds(term, candidate)] for candidate in (device, *device.parents)]
-        failed.extend(min(attempts, key=len))
+        fewest = min(attempts, key=len)
+        failed += fewest
     return tuple([term for term in rule.terms if term in failed])
 
 

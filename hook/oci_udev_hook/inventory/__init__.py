@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from . import resources
+from .catalog import Catalog
 from .survey import Survey, reading, survey
 from .sysfs import HOST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .resources import Catalog
     from .sysfs import Roots
 
 __all__ = ["Catalog", "Survey", "load", "survey"]
@@ -22,8 +23,6 @@ def load(config_dirs: tuple[str, ...], cache: str | None, roots: Roots = HOST) -
 
     CACHE is the file that keeps the validated form of the files. Raises ConfigurationError as `survey` does.
     """
-    from . import resources
-
     catalog = resources.load(config_dirs, cache)
     if not os.path.isdir(f"{roots.run}/{MARKS}"):
         return catalog

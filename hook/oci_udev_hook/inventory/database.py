@@ -17,9 +17,22 @@ from .sysfs import HOST
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Protocol
 
     from .query import Query
     from .sysfs import Roots
+
+    class DeviceReader(Protocol):
+        """What reads single devices: here the files themselves, in `udev` libudev."""
+
+        def device(self, devpath: str) -> Device | None:
+            """The device at DEVPATH, without parents; None if it has vanished."""
+            ...
+
+        def parents(self, devpath: str) -> tuple[Device, ...]:
+            """The parents of the device at DEVPATH, the nearest first."""
+            ...
+
 
 VERSION = "1"  #: of the records that are understood here
 
@@ -196,7 +209,7 @@ def read(query: Query, roots: Roots = HOST) -> tuple[Device, ...]:
     return collect(Reader(query, roots), query, roots)
 
 
-def collect(reader: Reader, query: Query, roots: Roots) -> tuple[Device, ...]:
+def collect(reader: DeviceReader, query: Query, roots: Roots) -> tuple[Device, ...]:
     """The same, by READER."""
     found = []
     for devpath in sysfs.candidates(query.selectors, roots):

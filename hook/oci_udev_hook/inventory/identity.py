@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 #: Subsystems that name their devices by where they sit. (USB is one more, but for the number of the bus.)
 PORT_SUBSYSTEMS = frozenset(("pci", "platform", "pnp", "acpi", "amba", "ccw", "vmbus"))
+FIXED = frozenset(("video4linux", "i2c-dev"))  #: folders of classes, of which there are no more than one
 VIRTUAL = "/devices/virtual/"
 
 
@@ -99,7 +100,7 @@ def port(device: Device, siblings: Siblings) -> str:
 
 
 def place(device: Device, top: Device, siblings: Siblings) -> str:
-    """Which of TOP's nodes DEVICE is, empty if it is TOP itself: `/:1.0/ttyUSB#[2]/tty/ttyUSB#`."""
+    """Which of TOP's nodes DEVICE is, empty if it is TOP itself: `/:1.0/ttyUSB#[2]/tty/ttyUSB#[0]`."""
     if top is device:
         return "" if device.subsystem == "usb" else f"/{shape(device.sysname)}"
     return below(top.devpath, device.devpath, siblings)
@@ -129,14 +130,26 @@ def steady(name: str, directory: str, siblings: Siblings) -> str:
         return f"#{name[len(above) - 3 :]}"
     if above == "block":
         return "#" + rank(name, siblings(directory))
-    own = shape(name)
-    return own if own == name else own + rank(name, [other for other in siblings(directory) if shape(other) == own])
+    own = form(name)
+    return own if own == name else own + rank(name, [other for other in siblings(directory) if form(other) == own])
+
+
+def form(name: str) -> str:
+    """NAME with `#` for each number that the kernel may give out anew."""
+    if name in FIXED:
+        return name
+    return f"{name[:15]}#" if is_hid(name) else shape(name)
+
+
+def is_hid(name: str) -> bool:
+    """Whether NAME is a HID device: bus, maker, product, how many came before it: `0003:0403:6001.001A` (hid_add_device of Linux)."""
+    return [name[index : index + 1] for index in (4, 9, 14)] == [":", ":", "."]
 
 
 def rank(name: str, alike: Iterable[str]) -> str:
-    """`[2]` for the third of ALIKE, nothing if NAME is the only one."""
-    ordered = sorted({name, *alike}, key=natural)
-    return f"[{ordered.index(name)}]" if len(ordered) > 1 else ""
+    """`[2]` for the third of ALIKE. It is there for an only one, too: others may be about to come."""
+    ordered = sorted({name, *alike}, key=(lambda one: (len(one), one)) if is_hid(name) else natural)
+    return f"[{ordered.index(name)}]"
 
 
 def names(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from ..model import Device
-    from .resources import Catalog
+    from .catalog import Catalog
 
 TAG = "oci-udev-hook"
 RESOURCE, SHARING, PATH, PERMISSIONS = (f"OCI_UDEV_{name}" for name in ("RESOURCE", "SHARING", "PATH", "PERMISSIONS"))
@@ -52,7 +52,7 @@ def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
             broken[name] = "; ".join(wrongs)
             faults += wrongs
         else:
-            resources[name] = Resource(name=name, rules=(rule(name),), source=SOURCE, **values)
+            resources[name] = replace(Resource(name=name, rules=(rule(name),), source=SOURCE), **values)
     return replace(catalog, resources=resources, broken=broken, faults=tuple(faults))
 
 
@@ -73,13 +73,13 @@ def fields(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
             if device.properties.get(name):
                 said.setdefault(device.properties[name], called(device))
         if len(said) > 1:
-            each = " and ".join([f'"{value}" by {device}' for value, device in said.items()])
+            each = " and ".join([f'"{value}" by {node}' for value, node in said.items()])
             wrongs.append(f"{name} is {each}, but a resource has one value of it; mend the udev rules that set it")
-        for value, device in list(said.items())[:1]:
+        for value, node in list(said.items())[:1]:
             try:
                 values[field] = read(value)
             except ValueError as error:
-                wrongs.append(f'{name} of {device} is "{value}", {error}; mend the udev rule that sets it')
+                wrongs.append(f'{name} of {node} is "{value}", {error}; mend the udev rule that sets it')
     return values, wrongs
 
 
@@ -92,8 +92,8 @@ def sharing(value: str) -> int:
 
 def path(value: str) -> str:
     """The template of the node's path in a container. Raises ValueError with a clause."""
-    if not value.startswith("/"):
-        raise ValueError("not an absolute path")
+    if not value.startswith("/dev/") or value == "/dev/":
+        raise ValueError("not a path below /dev")
     return value
 
 

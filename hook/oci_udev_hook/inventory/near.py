@@ -44,7 +44,7 @@ def nearly(rule: Rule, device: Device) -> str:
     if device.devnode is None or len(failed) != 1:
         return ""
     term = failed[0]
-    at = closest(rule, device) if term.key in PARENT_KEYS else device
+    at = closest(rule, term, device) if term.key in PARENT_KEYS else device
     name = f"{term.key}{{{term.name}}}" if term.name else term.key
     of = "" if at is device else f" of {at.sysname}"
     wanted = " or ".join([f'"{pattern}"' for pattern in term.patterns])
@@ -68,10 +68,12 @@ def worth(rule: Rule, failed: Term, value: str | None) -> bool:
     return bool(holding) or (value is not None and failed.key in TELLING)
 
 
-def closest(rule: Rule, device: Device) -> Device:
-    """That of DEVICE and its parents at which the fewest parents' terms of RULE fail."""
+def closest(rule: Rule, failed: Term, device: Device) -> Device:
+    """That of DEVICE and its parents at which the fewest parents' terms of RULE fail, if possible one that has something for FAILED."""
     common = Rule(rule.text, tuple([term for term in rule.terms if term.key in PARENT_KEYS]))
-    return min((device, *device.parents), key=lambda one: len(rules.failures(common, replace(one, parents=()))))
+    return min(
+        (device, *device.parents), key=lambda one: (len(rules.failures(common, replace(one, parents=()))), value_of(failed, one) is None)
+    )
 
 
 def value_of(term: Term, device: Device) -> str | None:

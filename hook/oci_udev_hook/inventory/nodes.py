@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .database import Reader
+    from .database import DeviceReader
     from .identity import Siblings
 
 TYPES = {stat.S_IFCHR: DeviceType.CHAR, stat.S_IFBLK: DeviceType.BLOCK}
@@ -54,7 +54,7 @@ def leads_to(path: str, number: DeviceNumber) -> bool:
         return False
 
 
-def at_paths(patterns: tuple[str, ...], reader: Reader, sys: str, dev: str) -> Iterator[Device | str]:
+def at_paths(patterns: tuple[str, ...], reader: DeviceReader, sys: str, dev: str) -> Iterator[Device | str]:
     """The devices whose nodes match one of PATTERNS, globs of paths from `/dev/`; a sentence for each match that is refused.
 
     A path may be a link, but not to something outside /dev. A node that sysfs does not know, as those that NVIDIA's driver makes, is a

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from ..model import Device, Resource, Unit
-    from .database import Reader
+    from .database import DeviceReader
     from .query import Query
     from .sysfs import Roots
 
@@ -61,7 +61,7 @@ def without_database(roots: Roots) -> str:
     )
 
 
-def reading(asked: Query, roots: Roots, use: Callable[[Reader], T]) -> T:
+def reading(asked: Query, roots: Roots, use: Callable[[DeviceReader], T]) -> T:
     """The outcome of USE with a reader of the host, with libudev where udev's records are not the known ones."""
     try:
         return use(database.Reader(asked, roots))
@@ -72,7 +72,7 @@ def reading(asked: Query, roots: Roots, use: Callable[[Reader], T]) -> T:
 
 
 def look(
-    wanted: Mapping[str, Resource], asked: Query, reader: Reader, roots: Roots, near: bool
+    wanted: Mapping[str, Resource], asked: Query, reader: DeviceReader, roots: Roots, near: bool
 ) -> tuple[dict[str, list[Device]], dict[str, tuple[str, ...]]]:
     """The usable devices of each resource in WANTED, and with NEAR the sentences on others."""
     devices = database.collect(reader, asked, roots)
@@ -91,7 +91,7 @@ def look(
 
 
 def usable(
-    resource: Resource, devices: tuple[Device, ...], reader: Reader, roots: Roots, ready: dict[str, Device | None]
+    resource: Resource, devices: tuple[Device, ...], reader: DeviceReader, roots: Roots, ready: dict[str, Device | None]
 ) -> Iterator[Device | str]:
     """The devices of RESOURCE with their nodes; a sentence for each that belongs to it and cannot be had. READY keeps what is done."""
     finished = not database.present(roots)
@@ -112,6 +112,6 @@ def usable(
             yield ready[known] or f"{device.devnode} matches, but the node there is gone or another device's"
 
 
-def complete(device: Device, reader: Reader) -> Device:
+def complete(device: Device, reader: DeviceReader) -> Device:
     """DEVICE with its parents, which tell what it is known by."""
     return device if device.parents or not device.syspath else replace(device, parents=reader.parents(device.devpath))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from ..errors import UsageError
 from ..typed import shown
-from . import numbered, values
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +78,8 @@ def gather(annotations: Mapping[str, str]) -> tuple[dict[str, dict[int, str]], l
 
 def interpret(container: str, parts: Mapping[int, str]) -> tuple[tuple[Request, ...], list[str]]:
     """The requests in the joined PARTS of CONTAINER's value, those for 0 among them, and a sentence for each fault."""
+    from . import numbered, values  # not needed where nothing is asked
+
     whole = key_of(container)
     try:
         text = numbered.join(parts)

@@ -113,13 +113,13 @@ class _Editor:
     def replace_null(self, mapping: Mapping, header: Place | None, entry: Entry, tree: Tree, where: str) -> list[Change]:
         """Put TREE where ENTRY of MAPPING has null or nothing."""
         key, value = entry.key.place, entry.value.place
-        if entry.alias or self.text[value.start : value.end][:1] in ("&", "!"):
-            raise UsageError(f"{where} is null with an anchor, an alias or a tag, take it away so that annotations can be added")
-        between = self.text[key.end : value.start]
-        if mapping.flow or value.line != key.line or between.strip(" \t") != ":":
-            space = "" if between.endswith((" ", "\n")) else " " if ":" in between else ": "
+        if entry.alias or "&" in self.text[value.start : value.end]:
+            raise UsageError(f"{where} is null with an anchor or an alias, take it away so that annotations can be added")
+        between, written = self.text[key.end : value.start], self.text[value.start : value.end]
+        if mapping.flow or between.strip(" \t") != ":" or _BREAK.search(written):
+            space = "" if between.endswith((" ", self.newline)) else " " if ":" in between else ": "
             items = ", ".join(_items(tree, quoted=self.quotes(mapping, header)))
-            return [Change(value.start, value.end, f"{space}{{{items}}}")]
+            return [Change(value.start, value.end, f"{space}{{{items}}}{self.newline if _BREAK.search(written[-1:]) else ''}")]
         colon = key.end + between.index(":") + 1
         at = self.next_line(value.end)
         step = _step(mapping, header)

@@ -17,7 +17,8 @@ def too_long(text: str) -> bool:
 def split(text: str) -> tuple[str, ...]:
     """TEXT in parts of at most WIDTH bytes; put together as they are they give TEXT again.
 
-    A part ends behind a comma if it can, and neither starts nor ends with white space if that can be: `podman kube generate` strips it.
+    A part ends behind a comma if it can; if not, it neither starts nor ends with white space if that can be: `podman kube generate`
+    strips it, which beside a comma does no harm.
     """
     parts = []
     while too_long(text):
@@ -30,9 +31,9 @@ def split(text: str) -> tuple[str, ...]:
 def _cut(text: str) -> int:
     """Where the first part of TEXT ends."""
     fits = len(text.encode(errors="replace")[:WIDTH].decode(errors="ignore"))
-    good = [at for at in range(1, fits + 1) if not text[at - 1].isspace() and not text[at].isspace()]
-    commas = [at for at in good if text[at - 1] == ","]
-    return max(commas or good or [fits])
+    commas = [at for at in range(1, fits + 1) if text[at - 1] == ","]
+    tight = [at for at in range(1, fits + 1) if not text[at - 1].isspace() and not text[at].isspace()]
+    return max(commas or tight or [fits])
 
 
 def join(parts: Mapping[int, str]) -> str:

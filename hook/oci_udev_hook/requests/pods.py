@@ -52,15 +52,16 @@ def read(document: Node | None) -> Pod | None:
     if kind not in TEMPLATES:
         return None
     faults = _twice(document)
+    name = ""
     try:
         name = lookup.text(lookup.value(lookup.walk(document, ("metadata",)), "name"))
         spec = lookup.walk(document, (*TEMPLATES[kind], "spec"))
         containers = [*_containers(spec, "initContainers", faults), *_containers(spec, "containers", faults)]
     except UsageError as error:
-        return Pod(kind, "", (), (*faults, str(error)))
-    names_ = [container.name for container in containers]
-    twice = {container.name for container in containers if container.devices and container.name and names_.count(container.name) > 1}
-    faults += [f"two containers have the name {name}, each needs its own" for name in sorted(twice)]
+        return Pod(kind, name, (), (*faults, str(error)))
+    called = [container.name for container in containers]
+    twice = {container.name for container in containers if container.devices and container.name and called.count(container.name) > 1}
+    faults += [f"two containers have the name {same}, each needs its own" for same in sorted(twice)]
     return Pod(kind, name, tuple(containers), tuple(faults))
 
 

@@ -41,7 +41,8 @@ class Scalar:
     @property
     def null(self) -> bool:
         """Whether it means no value."""
-        return self.plain and self.tag in (None, "tag:yaml.org,2002:null") and self.text in ("", "~", "null", "Null", "NULL")
+        may = self.plain if self.tag is None else self.tag == "tag:yaml.org,2002:null"
+        return may and self.text in ("", "~", "null", "Null", "NULL")
 
 
 @frozen

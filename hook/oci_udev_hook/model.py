@@ -167,6 +167,7 @@ class Container:
     bundle: str = ""
     uid_map: tuple[tuple[int, int, int], ...] = ()  #: linux.uidMappings: inside, outside, size; empty without a user namespace of its own
     gid_map: tuple[tuple[int, int, int], ...] = ()
+    keeps_groups: bool = False  #: the asker has crun keep the user's groups, `--group-add keep-groups`
     binds: tuple[tuple[str, str], ...] = ()  #: destination and source of its bind mounts, in the config's order
 
     @property

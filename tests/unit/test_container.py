@@ -283,6 +283,14 @@ def test_process_and_user_namespace_are_the_configs(fixture: str, who: User, exp
     assert replace(found, **expected) == found
 
 
+@pytest.mark.parametrize(("value", "kept"), [("1", True), ("0", False)])
+def test_groups_that_the_asker_keeps_are_known(value: str, kept: bool) -> None:
+    """`podman run --group-add keep-groups`."""
+    config = ociconfig.read(json.dumps({"ociVersion": "1.0.2", "annotations": {"run.oci.keep_original_groups": value}}).encode())
+
+    assert identified(config, keys=frozenset()).keeps_groups == kept
+
+
 def test_bind_mounts_are_known_by_their_normal_path() -> None:
     """An edit below one would reach the host."""
     mounts = [

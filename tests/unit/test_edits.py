@@ -490,6 +490,9 @@ class TestRights:
                 replace(ROOTLESS, uid=1000, uid_map=((0, 1, 1000), (1000, 0, 1))), seen_rootless(0o600, 0), "rw", None, id="keep-id"
             ),
             pytest.param(replace(ROOTLESS, uid=1000, gid=1000), seen_rootless(0o606, 0), "rw", None, id="open to others"),
+            pytest.param(
+                replace(ROOTLESS, uid=1000, gid=1000, groups=(44,), keeps_groups=True), seen_rootless(), "rw", None, id="keep-groups"
+            ),
             pytest.param(replace(ROOTLESS, uid=1000, gid=5), seen_rootless(0o660, 0, 5), "rw", None, id="the process's own group"),
             pytest.param(
                 replace(ROOTLESS, uid=1000, gid=1000, groups=(1000, 44)),

@@ -61,14 +61,14 @@ def test_a_number_of_thousands_of_digits_is_refused() -> None:
         ociconfig.read(b'{"ociVersion": "1", "x": ' + b"1" * 5000 + b"}")
 
 
-@pytest.mark.parametrize("depth", range(960, 1010))
-def test_nesting_at_the_interpreters_limit_is_refused_too(depth: int) -> None:
+def test_nesting_at_the_interpreters_limit_is_refused_too() -> None:
     """Where reading is possible but writing is not, and where the sentence itself would go too deep."""
-    for text in ("[" * depth + "]" * depth, '{"ociVersion": "1", "x": ' + "[" * depth + "]" * depth + "}"):
-        try:
-            ociconfig.render(ociconfig.read(text.encode()).value)
-        except UsageError:
-            continue
+    for depth in range(960, 1010):
+        for text in ("[" * depth + "]" * depth, '{"ociVersion": "1", "x": ' + "[" * depth + "]" * depth + "}"):
+            try:
+                ociconfig.render(ociconfig.read(text.encode()).value)
+            except UsageError:
+                continue
 
 
 def test_the_sentence_names_the_file() -> None:

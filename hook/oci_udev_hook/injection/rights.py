@@ -40,8 +40,8 @@ def keeps_groups(container: Container, placements: tuple[Placement, ...]) -> boo
 
 
 def loses_nothing(container: Container) -> bool:
-    """Whether the process can do without the groups of its own, as far as they are not its main one."""
-    return container.uid == 0 or set(container.groups) <= {container.gid}
+    """Whether the process can do without the groups of its own, as far as they are not its main one, or has none of them anyway."""
+    return container.keeps_groups or container.uid == 0 or set(container.groups) <= {container.gid}
 
 
 def needs_group(container: Container, placement: Placement) -> bool:

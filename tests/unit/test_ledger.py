@@ -271,15 +271,45 @@ class TestDamage:
         assert (folder / "ledger.json.damaged-1").read_bytes() == content
         assert look(folder) == (lease(0), lease(1))
 
-    @pytest.mark.parametrize("use", ["confirm", "release", "leases"])
-    def test_damage_is_noticed_by_whatever_meets_it(self, folder: Path, use: str) -> None:
-        """Rows that no one needs are not read."""
-        folder.mkdir()
-        (folder / "ledger.json").write_text('{"version": 1, "holders": {"a": {"leases": [{"unit": "serial:0", "numbers": []}]}}}')
-        with ledger(folder, lambda *_: (lease(0),)) as book:
-            held = {"confirm": lambda: book.confirm("a", OWN), "release": lambda: book.release("a"), "leases": book.leases}[use]()
-        assert held == (lease(0),)
+    def test_damage_is_noticed_though_no_one_asks_for_what_it_hides(self, folder: Path) -> None:
+        """A single letter of another container's row."""
+        commit(folder, lease(0), lease(1, "b"))
+        text = (folder / "ledger.json").read_text()
+        (folder / "ledger.json").write_text(text.replace('"c 188:1"', '"c 188,1"'))
+        with ledger(folder, lambda *_: (lease(1, "b"),)) as book:
+            assert book.living((unit(0),)) == ()
+            assert book.living((unit(1),)) == (lease(1, "b"),)
         assert (folder / "ledger.json.damaged-1").exists()
+
+    def test_an_edit_by_hand_counts(self, folder: Path) -> None:
+        """Though the sum is wrong and the lines are others."""
+        commit(folder, lease(0), lease(1, "b"))
+        fields = json.loads((folder / "ledger.json").read_text())
+        del fields["holders"]["a"], fields["sum"]
+        (folder / "ledger.json").write_text(json.dumps(fields, indent=4))
+        with ledger(folder) as book:
+            assert book.living((unit(0), unit(1))) == (lease(1, "b"),)
+            book.commit((lease(0, "c"),))
+        assert look(folder) == (lease(1, "b"), lease(0, "c"))
+
+    def test_only_rows_that_matter_are_parsed(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A thousand others cost nothing, and are written as they were read."""
+        commit(folder, *[lease(minor, f"c{minor}") for minor in range(5)])
+        before = (folder / "ledger.json").read_text().splitlines()
+        parsed = []
+        read_row = records.read_row
+        monkeypatch.setattr(records, "read_row", lambda container, *rest: parsed.append(container) or read_row(container, *rest))
+        with ledger(folder) as book:
+            assert book.living((unit(3),)) == (lease(3, "c3"),)
+            book.commit((lease(5, "new"),))
+        assert parsed == ["c3"]
+        assert (folder / "ledger.json").read_text().splitlines()[1:5] == before[1:5]
+
+    @pytest.mark.parametrize("container", ['a": {"b', "a\\b", "ä", "a\nb", "a,b: c"])
+    def test_an_id_may_hold_any_letter(self, folder: Path, container: str) -> None:
+        """Engines have hexadecimal ones, but nobody promised that."""
+        commit(folder, lease(0, container), lease(1, "b"))
+        assert look(folder) == (lease(0, container), lease(1, "b"))
 
     def test_a_missing_ledger_is_rebuilt(self, folder: Path) -> None:
         """It is missing after a boot, and after `rm -r`, too."""
@@ -505,7 +535,7 @@ class TestRecords:
         """And shown."""
         row = {**records.holder_row(lease(0).holder), "leases": [records.lease_row(lease(0))], **change}
         with pytest.raises(TypedError, match=whole(message)):
-            records.Records({"a": row}, 0).leases("a")
+            records.read_row("a", row, 0)
 
 
 class TestOthers:

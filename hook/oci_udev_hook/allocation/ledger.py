@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    from ..model import Holder, Lease, Process
+    from ..model import Lease, Process
     from .view import Rebuild
 
 LOCK = "lock"
@@ -109,17 +109,18 @@ class Ledger(View):
 
         Only after this may a config be printed or an edit applied. Raises ConfigurationError, and then nothing is given out.
         """
-        by_holder: dict[Holder, list[Lease]] = {}
+        by_container: dict[str, list[Lease]] = {container: []} if container else {}
         for lease in leases:
-            by_holder.setdefault(lease.holder, []).append(lease)
-        if any(not holder.container for holder in by_holder):
+            by_container.setdefault(lease.holder.container, []).append(lease)
+        if "" in by_container:
             raise UsageError("a container without an id cannot hold devices, since nothing could release them; let the engine start it")
-        for gone in self.dead | ({container} if container else set()):
+        for gone in (*self.dead, *by_container):
             self.records.drop(gone)
-        for holder, held in by_holder.items():
-            self.records.put(holder, held)
+        for held in filter(None, by_container.values()):
+            self.records.put(held[-1].holder, held)
         self.write()
-        for holder, held in by_holder.items():
+        for held in filter(None, by_container.values()):
+            holder = held[-1].holder
             history.remember(self.history_path, holder.name or holder.container, tuple([lease.unit for lease in held]))
 
     def confirm(self, container: str, process: Process) -> tuple[Lease, ...]:
@@ -127,7 +128,7 @@ class Ledger(View):
 
         Raises ConfigurationError.
         """
-        held = self.held(container)
+        held = self.records.leases(container)
         if not held or held[0].holder.boot != self.boot:
             return ()
         self.records.put(liveness.confirmed(held[0].holder, process), held)
@@ -136,7 +137,7 @@ class Ledger(View):
 
     def release(self, container: str, unit: str | None = None) -> tuple[Lease, ...]:
         """Strike out what CONTAINER holds, or only that UNIT (an identity) of it; gives what is struck out. Raises ConfigurationError."""
-        held = self.held(container)
+        held = self.records.leases(container)
         gone = tuple([lease for lease in held if unit in (None, lease.unit)])
         if not gone:
             return ()

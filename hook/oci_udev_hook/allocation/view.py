@@ -6,6 +6,7 @@ import os
 
 from .. import places, typed
 from ..errors import ConfigurationError
+from ..frozen import replace
 from . import files, history, liveness, records
 
 TYPE_CHECKING = False
@@ -86,58 +87,44 @@ class View:
         """Make the records anew from the living containers."""
         self.dead = set()
         self.records = records.Records({}, self.uid)
-        by_holder: dict[Holder, list[Lease]] = {}
+        by_container: dict[str, list[Lease]] = {}
         for lease in self.rebuild(self.boot, self.uid):
-            by_holder.setdefault(lease.holder, []).append(lease)
-        for holder, leases in by_holder.items():
-            self.records.put(holder, leases)
+            by_container.setdefault(lease.holder.container, []).append(lease)
+        for leases in by_container.values():
+            self.records.put(leases[0].holder, leases)
 
     def leases(self) -> tuple[Lease, ...]:
-        """All leases that are written down, of the living and the dead; `alive` tells them apart. Raises ConfigurationError."""
-        return tuple([lease for container in tuple(self.records.rows) for lease in self.held(container)])
-
-    def held(self, container: str) -> tuple[Lease, ...]:
-        """What CONTAINER holds as it is written down. Raises ConfigurationError."""
-        try:
-            return self.records.leases(container)
-        except typed.TypedError as error:
-            self.mend(error)
-        return self.records.leases(container)
+        """All leases that are written down, of the living and the dead; `alive` tells them apart."""
+        return tuple([lease for container in self.records.rows for lease in self.records.leases(container)])
 
     def living(self, units: Iterable[Unit], container: str = "", now: float | None = None) -> tuple[Lease, ...]:
         """The leases of living containers other than CONTAINER that hold one of UNITS, by identity or by device number.
 
         Only their holders are looked up. Who is found dead is struck out at the next commit. NOW is CLOCK_BOOTTIME, in seconds.
-        Raises ConfigurationError.
         """
         wanted = tuple(units)
         identities = frozenset([unit.identity for unit in wanted])
         numbers = frozenset([str(number) for unit in wanted for number in unit.numbers])
-        try:
-            return self.survivors(identities, numbers, container, now)
-        except typed.TypedError as error:
-            self.mend(error)
-        return self.survivors(identities, numbers, container, now)
-
-    def survivors(self, identities: frozenset[str], numbers: frozenset[str], container: str, now: float | None) -> tuple[Lease, ...]:
-        """`living`, by IDENTITIES and NUMBERS. Raises TypedError."""
         found: list[Lease] = []
-        for other in tuple(self.records.touching(identities, numbers)):
-            if other == container:
-                continue
-            holder = self.records.holder(other)
-            heir = self.heir(holder, now)
-            if heir is None:
-                self.dead.add(other)
-                continue
-            if heir != holder:
-                self.records.put(heir, self.records.leases(other))
-            found += [
-                lease
-                for lease in self.records.leases(other)
-                if lease.unit in identities or not numbers.isdisjoint([str(number) for number in lease.numbers])
-            ]
+        for other in self.records.touching(identities, numbers):
+            if other != container:
+                held = [lease for lease in self.records.leases(other) if lease.unit in identities or numbers & {*map(str, lease.numbers)}]
+                found += self.survivors(held, now)
         return tuple(found)
+
+    def survivors(self, held: list[Lease], now: float | None) -> list[Lease]:
+        """HELD, of one holder, as that lives on; nothing if it is dead."""
+        if not held:
+            return []
+        holder = held[0].holder
+        heir = self.heir(holder, now)
+        if heir is None:
+            self.dead.add(holder.container)
+            return []
+        if heir is holder:
+            return held
+        self.records.put(heir, self.records.leases(holder.container))
+        return [replace(lease, holder=heir) for lease in held]
 
     def heir(self, holder: Holder, now: float | None = None) -> Holder | None:
         """HOLDER as it lives on: as it is, or confirmed where its container runs though nobody confirmed it; None if it is dead."""

@@ -81,6 +81,8 @@ class TestLeases:
         held = replace(given[2], holder=replace(given[2].holder, until=99.5))
         commit(folder, given[0], given[1], held)
         assert look(folder) == (given[0], given[1], held)
+        view = Ledger.read_only(str(folder), uid=os.geteuid(), boot="now")
+        assert (view.held("b"), view.held("c")) == ((held,), ())
 
     def test_a_new_run_replaces_what_the_container_held(self, folder: Path) -> None:
         """Others keep theirs."""

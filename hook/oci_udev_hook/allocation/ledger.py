@@ -128,16 +128,16 @@ class Ledger(View):
 
         Raises ConfigurationError.
         """
-        held = self.records.leases(container)
+        held = self.held(container)
         if not held or held[0].holder.boot != self.boot:
             return ()
         self.records.put(liveness.confirmed(held[0].holder, process), held)
         self.write()
-        return self.records.leases(container)
+        return self.held(container)
 
     def release(self, container: str, unit: str | None = None) -> tuple[Lease, ...]:
         """Strike out what CONTAINER holds, or only that UNIT (an identity) of it; gives what is struck out. Raises ConfigurationError."""
-        held = self.records.leases(container)
+        held = self.held(container)
         gone = tuple([lease for lease in held if unit in (None, lease.unit)])
         if not gone:
             return ()

@@ -95,7 +95,11 @@ class View:
 
     def leases(self) -> tuple[Lease, ...]:
         """All leases that are written down, of the living and the dead; `alive` tells them apart."""
-        return tuple([lease for container in self.records.rows for lease in self.records.leases(container)])
+        return tuple([lease for container in self.records.rows for lease in self.held(container)])
+
+    def held(self, container: str) -> tuple[Lease, ...]:
+        """What CONTAINER holds as it is written down, whether it lives or not."""
+        return self.records.leases(container)
 
     def living(self, units: Iterable[Unit], container: str = "", now: float | None = None) -> tuple[Lease, ...]:
         """The leases of living containers other than CONTAINER that hold one of UNITS, by identity or by device number.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from . import resources
+from ..frozen import replace
+from . import database, resources
 from .catalog import Catalog
 from .survey import Survey, reading, survey
 from .sysfs import HOST
@@ -24,9 +25,11 @@ def load(config_dirs: tuple[str, ...], cache: str | None, roots: Roots = HOST) -
     CACHE is the file that keeps the validated form of the files. Raises ConfigurationError as `survey` does.
     """
     catalog = resources.load(config_dirs, cache)
+    if not database.present(roots):
+        return replace(catalog, unmarked=f"udev rules mark no device, since the udev database {roots.run}/data is not there")
     if not os.path.isdir(f"{roots.run}/{MARKS}"):
         return catalog
-    from . import database, marked
+    from . import marked
 
     devices = reading(marked.QUERY, roots, lambda reader: database.collect(reader, marked.QUERY, roots))
     return marked.join(catalog, devices)

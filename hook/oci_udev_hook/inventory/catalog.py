@@ -19,6 +19,7 @@ class Catalog:
     broken: Mapping[str, str] = {}  #: by a resource's name, what is wrong with the file that defines it, the file's path in front
     faults: tuple[str, ...] = ()  #: all that is wrong in the files, a sentence each, the file's path in front
     unreadable: tuple[str, ...] = ()  #: those of the faults that hide which names their file defines
+    unmarked: str = ""  #: why it is not known which devices udev rules have marked, a clause; empty if it is
 
     def why_not(self, name: str) -> str:
         """Why NAME cannot be given, which is not among the resources; a sentence."""
@@ -26,4 +27,5 @@ class Catalog:
             return f"{name} is not given out, because its definition is faulty: {self.broken[name]}"
         if self.unreadable:
             return f"{name} is not defined on this host, unless it is in a file that cannot be read: {'; '.join(self.unreadable)}"
-        return f"{name} is not defined on this host; `oci-udev-hook resources` lists those that are"
+        unmarked = f", and {self.unmarked}" if self.unmarked else ""
+        return f"{name} is not defined on this host{unmarked}; `oci-udev-hook resources` lists those that are"

@@ -150,13 +150,13 @@ class TestLoading:
             "a.b/c": ["/dev/ttyUSB1", "/dev/ttyUSB2"],
         }
 
-    def test_without_a_udev_database_it_is_said_that_there_can_be_no_marks(self, tmp_path: Path) -> None:
+    def test_without_a_udev_database_there_can_be_no_marks(self, tmp_path: Path) -> None:
         """Case 37."""
         host = FakeHost(tmp_path, database=False)
 
         assert inventory.load((), None, host.roots).why_not(NAME) == (
-            f"{NAME} is not defined on this host, and udev rules mark no device, since the udev database {host.roots.run}/data is not there; "
-            "`oci-udev-hook resources` lists those that are"
+            f"{NAME} is not defined on this host, and udev rules mark no device, "
+            f"since the udev database {host.roots.run}/data is not there; `oci-udev-hook resources` lists those that are"
         )
 
     def test_where_no_rule_uses_the_tag_nothing_is_read(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -248,6 +248,14 @@ class TestNear:
             '/dev/ttyUSB1 nearly matches: ENV{A} is "2", not "1"',
         )
 
+    def test_a_device_gets_one_sentence(self, host: FakeHost) -> None:
+        """On the rule of which most holds."""
+        adapter(host, "1-2", "ttyUSB0", NULL, A="1", B="1")
+
+        assert near(host, 'ENV{A}=="2"', 'ENV{A}=="1", ENV{B}=="2"', 'ENV{B}=="2"') == (
+            '/dev/ttyUSB0 nearly matches: ENV{B} is "1", not "2"',
+        )
+
     def test_they_are_looked_for_only_when_asked(self, host: FakeHost) -> None:
         adapter(host, "1-2", "ttyUSB0", NULL)
 

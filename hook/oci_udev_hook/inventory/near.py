@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..frozen import replace
 from ..model import Rule
 from . import rules
+from .natural import natural
 from .query import DATABASE_KEYS
 from .rules import PARENT_KEYS
 
@@ -19,23 +20,22 @@ COMMON = frozenset(("SUBSYSTEM", "SUBSYSTEMS"))  #: keys that hold for too many 
 def sentences(resource: Resource, devices: tuple[Device, ...], database: bool) -> tuple[str, ...]:
     """A sentence for each of DEVICES that only one term of a rule keeps from being of RESOURCE; the more terms hold, the earlier.
 
-    With a DATABASE, also for each that udev has not finished, as far as it can be told.
+    With a DATABASE, also for each that udev has not finished, as far as it can be told. A device gets one sentence, on its nearest rule.
     """
-    found: dict[str, int] = {}
+    found: list[tuple[int, str]] = []
     for device in devices:
-        for rule in resource.rules:
-            if database and not device.initialized:
-                if matches_kernel(rule, device):
-                    found[f"udev has not finished with {called(device)} yet"] = len(rule.terms)
-            elif sentence := nearly(rule, device):
-                found[sentence] = max(found.get(sentence, 0), len(rule.terms))
-    return tuple(sorted(found, key=lambda sentence: -found[sentence]))
+        unfinished = database and not device.initialized
+        said = [(len(rule.terms), waiting(rule, device) if unfinished else nearly(rule, device)) for rule in resource.rules]
+        nearest = max(filter(lambda each: each[1], said), key=lambda each: each[0], default=None)
+        if nearest:
+            found.append(nearest)
+    return tuple([sentence for _, sentence in sorted(found, key=lambda each: (-each[0], natural(each[1])))])
 
 
-def matches_kernel(rule: Rule, device: Device) -> bool:
-    """Whether DEVICE matches what RULE says of the kernel's side, and it says something."""
+def waiting(rule: Rule, device: Device) -> str:
+    """The sentence on a DEVICE that udev has not finished, if it matches what RULE says of the kernel's side, and it says something."""
     terms = tuple([term for term in rule.terms if term.key not in DATABASE_KEYS])
-    return bool(terms) and rules.matches(Rule(rule.text, terms), device)
+    return f"udev has not finished with {called(device)} yet" if terms and rules.matches(Rule(rule.text, terms), device) else ""
 
 
 def nearly(rule: Rule, device: Device) -> str:

@@ -17,8 +17,9 @@ from .requests import annotations as requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .edit import Edit
     from .findings import Findings
-    from .model import Allotment, Container, Edit, Lease, Request, Resource
+    from .model import Allotment, Container, Lease, Request, Resource
     from .ociconfig import Config
     from .run import Run
 

@@ -6,15 +6,16 @@ import difflib
 import json
 import time
 
+from .edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from .frozen import frozen
-from .model import Annotation, CgroupRule, Group, Mount, Node, Variable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from .decisions import Decision
-    from .model import Allotment, Edit, Lease, Unit
+    from .edit import Edit
+    from .model import Allotment, Lease, Unit
     from .planning import Plan
 
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oci_udev_hook import ociconfig
+from oci_udev_hook.edit import Annotation, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import UsageError
 from oci_udev_hook.injection import config, mark
-from oci_udev_hook.model import Annotation, CgroupRule, DeviceNumber, DeviceType, Edit, Group, Mount, Node, Variable
+from oci_udev_hook.model import DeviceNumber, DeviceType
 
 pytestmark = pytest.mark.property
 

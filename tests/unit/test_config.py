@@ -10,25 +10,12 @@ from typing import Any
 
 import pytest
 
+from oci_udev_hook.edit import Annotation, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import UsageError
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection import checks, config, mark
 from oci_udev_hook.injection.edits import KEEP_GROUPS
-from oci_udev_hook.model import (
-    Annotation,
-    CgroupRule,
-    DeviceNumber,
-    DeviceType,
-    Edit,
-    Group,
-    Holder,
-    Lease,
-    LeaseState,
-    Mount,
-    Node,
-    Process,
-    Variable,
-)
+from oci_udev_hook.model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
 
 DATA = Path(__file__).parents[1] / "data" / "oci"
 USB0 = DeviceNumber(DeviceType.CHAR, 188, 0)

@@ -4,28 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from oci_udev_hook.edit import CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, HookError, UnavailableError, UsageError
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection.edits import KEEP_GROUPS, default_variable, edits
 from oci_udev_hook.injection.notes import notes
 from oci_udev_hook.injection.rights import unusable
-from oci_udev_hook.model import (
-    Allotment,
-    CgroupRule,
-    Container,
-    Device,
-    DeviceNumber,
-    DeviceType,
-    Edit,
-    Group,
-    HostNode,
-    Mount,
-    Node,
-    Request,
-    Resource,
-    Unit,
-    Variable,
-)
+from oci_udev_hook.model import Allotment, Container, Device, DeviceNumber, DeviceType, HostNode, Request, Resource, Unit
 
 FOO = Resource("hardware-vendor.example/foo", source="/etc/oci-udev-hook/resources.d/50-foo.toml")
 DIALOUT = 20

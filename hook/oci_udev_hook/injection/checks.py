@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from ..model import CgroupRule, DeviceNumber, DeviceType, Mount, Node
+from ..edit import CgroupRule, Mount, Node
+from ..model import DeviceNumber, DeviceType
 from .config import number_at, same_path
 
 TYPE_CHECKING = False

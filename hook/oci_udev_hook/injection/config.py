@@ -7,9 +7,9 @@ unknown keys are kept. The shapes are those of the OCI runtime spec: config.md, 
 from __future__ import annotations
 
 from .. import typed
+from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from ..errors import UsageError
 from ..frozen import frozen, replace
-from ..model import Annotation, CgroupRule, Group, Mount, Node, Variable
 from . import mark as marks
 from .draft import Draft
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..model import Edit
+    from ..edit import Edit
     from .mark import Mark
 
 ANNOTATIONS = ("annotations",)

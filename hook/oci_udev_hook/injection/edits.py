@@ -7,15 +7,16 @@ nodes and no device cgroup is there, a bind mount of the host's node.
 
 from __future__ import annotations
 
+from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from ..errors import ConfigurationError
-from ..model import Annotation, CgroupRule, Group, Mount, Node, Variable
 from .placing import defined, place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..model import Allotment, Container, Edit, Resource
+    from ..edit import Edit
+    from ..model import Allotment, Container, Resource
     from .placing import Placement
 
 #: crun(1): the container's process keeps the groups of the user who starts it.

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 
 from .. import typed
+from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from ..errors import UsageError
 from ..frozen import frozen
-from ..model import Annotation, CgroupRule, DeviceNumber, DeviceType, Group, Mount, Node, Variable
+from ..model import DeviceNumber, DeviceType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..model import Edit, Lease
+    from ..edit import Edit
+    from ..model import Lease
 
 KEY = "io.oci-udev-hook.injected"
 VERSION = 1

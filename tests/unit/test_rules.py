@@ -124,11 +124,19 @@ def test_three_names_of_one_subsystem(name: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["TAG", "TAGS", "SYMLINK"])
-def test_a_device_without_any_has_none_that_is_empty(key: str) -> None:
-    """No tag and no name is not the same as an empty one, and what is not there is not equal to anything."""
-    assert not matches(f'{key}==""', BARE)
-    assert not matches(f'{key}=="?*"', BARE)
-    assert matches(f'{key}!="x"', BARE)
+@pytest.mark.parametrize(
+    ("term", "expected"),
+    [
+        pytest.param('==""', False, id="none is not an empty one"),
+        pytest.param('!=""', True, id="nor unequal to what it has not"),
+        pytest.param('=="*"', False, id="none is there to match"),
+        pytest.param('!="x"', True, id="none is x"),
+        pytest.param('=="?*"', True, id="udev takes this for not empty, which none is"),
+        pytest.param('!="?*"', False, id="and this for empty, which none is either"),
+    ],
+)
+def test_a_list_without_anything(key: str, term: str, expected: bool) -> None:
+    assert matches(key + term, BARE) is expected
 
 
 def test_a_stale_tag_does_not_count() -> None:

@@ -6,6 +6,7 @@ have to be loaded. What is kept holds for files that nobody has touched since, a
 
 from __future__ import annotations
 
+import binascii
 import json
 import os
 import stat
@@ -25,7 +26,10 @@ SIZE_MAX = 64 * 1024 * 1024  #: bytes, more than any good one has
 def fetch(path: str, key: list[object]) -> Catalog | None:
     """What is kept in the file PATH for KEY; None if that is nothing, something else, damaged, or not this user's own."""
     try:
-        kept = json.loads(_read(path))
+        checksum, _, content = _read(path).partition(b"\n")
+        if checksum != _checksum(content):
+            return None
+        kept = json.loads(content)
         if kept["key"] != key:
             return None
         return Catalog(
@@ -34,7 +38,7 @@ def fetch(path: str, key: list[object]) -> Catalog | None:
             faults=tuple(kept["faults"]),
             unreadable=tuple(kept["unreadable"]),
         )
-    except (OSError, ValueError, TypeError, LookupError, RecursionError):
+    except (OSError, ValueError, TypeError, LookupError):
         return None
 
 
@@ -47,10 +51,16 @@ def store(path: str, key: list[object], catalog: Catalog) -> None:
         "faults": catalog.faults,
         "unreadable": catalog.unreadable,
     }
+    content = json.dumps(kept, separators=(",", ":")).encode()
     try:
-        _write(path, json.dumps(kept, separators=(",", ":")).encode())
+        _write(path, _checksum(content) + b"\n" + content)
     except OSError:
         return
+
+
+def _checksum(content: bytes) -> bytes:
+    """What tells CONTENT from a damaged one; who may write the file at all is seen to by `_read`."""
+    return b"%08x" % binascii.crc32(content)
 
 
 def _write(path: str, content: bytes) -> None:

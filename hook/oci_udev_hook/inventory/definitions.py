@@ -71,10 +71,13 @@ def _content(source: Source) -> tuple[bytes, bool]:
             content = file.read(SIZE_MAX + 1) if stat.S_ISREG(status.st_mode) else b""
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
-    # Two changes within one tick have one time: a file read between them would be kept and never read again.
-    tick = TICK if status.st_ctime_ns % 1_000_000_000 else COARSE_TICK
-    settled = abs(time.time_ns() - status.st_ctime_ns) > tick
-    return content, settled and identity(status) == source.identity
+    return content, _settled(status.st_ctime_ns, time.time_ns()) and identity(status) == source.identity
+
+
+def _settled(changed: int, now: int) -> bool:
+    """Whether a file that CHANGED before it was read, NOW, will show it if it changes again: within one tick it would not."""
+    tick = TICK if changed % 1_000_000_000 else COARSE_TICK
+    return abs(now - changed) > tick
 
 
 def _data(path: str, content: bytes) -> object:

@@ -121,4 +121,7 @@ def _attribute(term: Term, value: str | None) -> bool:
 
 def _one_of(term: Term, values: Iterable[str]) -> bool:
     """Whether TERM holds for a list: `==` if one of VALUES matches, `!=` if none does."""
+    if term.patterns == ("?*",):
+        # rule_line_add_token turns =="?*" into !="", which holds for a list without an empty value, so for one without any too.
+        return not term.negated
     return any(glob.any_matches(term.patterns, value) for value in values) != term.negated

@@ -98,6 +98,8 @@ def test_an_exclamation_mark_is_a_slash_of_the_kernels_name(host: FakeHost) -> N
     [
         pytest.param({"MAJOR": "0", "MINOR": "3"}, None, {}, id="major 0 is none"),
         pytest.param({"MAJOR": "x", "MINOR": "3"}, None, {}, id="no number"),
+        pytest.param({"MAJOR": "٣", "MINOR": "3"}, None, {}, id="digits that are not C's"),
+        pytest.param({"MAJOR": "1", "MINOR": "9" * 5000}, None, {}, id="a number too long"),
         pytest.param({"MAJOR": "4"}, DeviceNumber(DeviceType.CHAR, 4, 0), {"MAJOR": "4"}, id="no minor"),
         pytest.param({"A": ""}, None, {"A": ""}, id="an empty property of the kernel's is one"),
         pytest.param({"DEVNAME": "/dev/x"}, None, {"DEVNAME": "/dev/x"}, id="an absolute node"),

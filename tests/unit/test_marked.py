@@ -77,13 +77,18 @@ def test_a_stale_tag_marks_nothing() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("SHARING", "0", "not a whole number from 1 on"),
-        ("SHARING", "two", "not a whole number from 1 on"),
-        ("SHARING", "²", "not a whole number from 1 on"),
-        ("PATH", "foo", "not a path below /dev"),
-        ("PATH", "/etc/x", "not a path below /dev"),
-        ("PERMISSIONS", "rx", "not letters of rwm, each at most once"),
-        ("PERMISSIONS", "rr", "not letters of rwm, each at most once"),
+        ("SHARING", "0", "it must be a whole number from 1 on"),
+        ("SHARING", "two", "it must be a whole number from 1 on"),
+        ("SHARING", "²", "it must be a whole number from 1 on"),
+        ("SHARING", "9" * 5000, "it must be a whole number from 1 on"),
+        ("SHARING", "2x", "it must be a whole number from 1 on"),
+        ("PATH", "foo", "it must be a path below /dev"),
+        ("PATH", "/etc/x", "it must be a path below /dev"),
+        ("PATH", "/dev/", 'it must be an absolute path without "//", "." and ".."'),
+        ("PATH", "/dev/../etc/x", 'it must be an absolute path without "//", "." and ".."'),
+        ("PATH", "/dev/{index", "but it has a brace without its partner or with nothing in it; a plain brace is written twice"),
+        ("PERMISSIONS", "rx", "it must be letters of r, w and m, each at most once"),
+        ("PERMISSIONS", "rr", "it must be letters of r, w and m, each at most once"),
     ],
 )
 def test_a_bad_field_breaks_that_resource_with_a_sentence(field: str, value: str, why: str) -> None:
@@ -104,7 +109,7 @@ def test_devices_that_contradict_each_other_break_it_too() -> None:
 
     assert found.faults == (
         'OCI_UDEV_SHARING is "1" by /dev/a and "2" by /dev/b, but a resource has one value of it; mend the udev rules that set it',
-        'OCI_UDEV_PERMISSIONS of /dev/a is "x", not letters of rwm, each at most once; mend the udev rule that sets it',
+        'OCI_UDEV_PERMISSIONS of /dev/a is "x", it must be letters of r, w and m, each at most once; mend the udev rule that sets it',
     )
     assert found.broken == {NAME: "; ".join(found.faults)}
 

@@ -78,7 +78,7 @@ def parse(data: bytes) -> Record:
             tags.add(value)
             if key == "Q:":
                 current.add(value)
-        elif key == "I:" and value.isdecimal():
+        elif key == "I:" and value.isascii() and value.isdecimal():
             properties.append(("USEC_INITIALIZED", value))
         elif key == "V:":
             version = value
@@ -173,7 +173,7 @@ def _kernel(properties: dict[str, str], uevent: bytes) -> DeviceNumber | None:
             properties[name] = value if value.startswith("/") else f"/dev/{value}"
         else:
             properties[name] = value
-    if not (major.isdecimal() and int(major) > 0 and (minor or "0").isdecimal()):
+    if not (sysfs.is_number(major) and int(major) > 0 and sysfs.is_number(minor or "0")):
         return None
     properties["MAJOR"] = major
     if minor:

@@ -12,6 +12,7 @@ from ..frozen import replace
 from ..model import Resource, Rule, Term
 from ..names import why_not
 from .query import Query, Selector
+from .sysfs import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def fields(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
     """The fields of the resource that DEVICES are marked for, and a sentence for each that is wrong or that two devices disagree on."""
     values: dict[str, object] = {}
     wrongs = []
-    for field, (name, read) in FIELDS.items():
+    for field, (name, wrong) in FIELDS.items():
         said: dict[str, str] = {}
         for device in devices:
             if device.properties.get(name):
@@ -75,39 +76,39 @@ def fields(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
         if len(said) > 1:
             each = " and ".join([f'"{value}" by {node}' for value, node in said.items()])
             wrongs.append(f"{name} is {each}, but a resource has one value of it; mend the udev rules that set it")
-        for value, node in list(said.items())[:1]:
-            try:
-                values[field] = read(value)
-            except ValueError as error:
-                wrongs.append(f'{name} of {node} is "{value}", {error}; mend the udev rule that sets it')
+        elif said:
+            ((value, node),) = said.items()
+            clause = wrong(value)
+            if clause:
+                wrongs.append(f'{name} of {node} is "{value}", {clause}; mend the udev rule that sets it')
+            else:
+                values[field] = int(value) if field == "sharing" else value
     return values, wrongs
 
 
-def sharing(value: str) -> int:
-    """How many containers may hold one unit. Raises ValueError with a clause."""
-    if not (value.isascii() and value.isdecimal() and int(value) > 0):
-        raise ValueError("not a whole number from 1 on")
-    return int(value)
+def wrong_sharing(value: str) -> str | None:
+    """What is wrong with a number of containers that may hold one unit."""
+    return None if is_number(value) and int(value) > 0 else "it must be a whole number from 1 on"
 
 
-def path(value: str) -> str:
-    """The template of the node's path in a container. Raises ValueError with a clause."""
-    if not value.startswith("/dev/") or value == "/dev/":
-        raise ValueError("not a path below /dev")
-    return value
+def wrong_path(value: str) -> str | None:
+    """What is wrong with a template of the node's path in a container: the same as in a file."""
+    from . import fields as definition
+
+    return definition.path(value) if value.startswith("/dev/") else "it must be a path below /dev"
 
 
-def permissions(value: str) -> str:
-    """The cgroup access. Raises ValueError with a clause."""
-    if not set("rwm").issuperset(value) or len(set(value)) < len(value):
-        raise ValueError("not letters of rwm, each at most once")
-    return value
+def wrong_permissions(value: str) -> str | None:
+    """What is wrong with a cgroup access: the same as in a file."""
+    from . import fields as definition
+
+    return definition.permissions(value)
 
 
-FIELDS: Mapping[str, tuple[str, Callable[[str], object]]] = {
-    "sharing": (SHARING, sharing),
-    "path": (PATH, path),
-    "permissions": (PERMISSIONS, permissions),
+FIELDS: Mapping[str, tuple[str, Callable[[str], str | None]]] = {
+    "sharing": (SHARING, wrong_sharing),
+    "path": (PATH, wrong_path),
+    "permissions": (PERMISSIONS, wrong_permissions),
 }
 
 

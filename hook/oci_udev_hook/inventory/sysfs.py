@@ -56,6 +56,11 @@ def text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")
 
 
+def is_number(value: str) -> bool:
+    """Whether VALUE is a number that fits in a C int or nearly so; Python knows more digits than 0 to 9, and longer ones."""
+    return value.isascii() and value.isdecimal() and len(value) <= 10
+
+
 def lines(data: bytes) -> list[str]:
     """The lines of a uevent file or a udev record; libudev ends them at a carriage return, too."""
     return text(data).replace("\r", "\n").split("\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft7Validator
 
+from oci_udev_hook.errors import ConfigurationError
 from oci_udev_hook.injection import templates
 from oci_udev_hook.inventory import fields, resources, rules
 from oci_udev_hook.inventory.catalog import Catalog
@@ -361,3 +363,11 @@ def test_a_file_is_opened_without_waiting_for_anyone(tmp_path: Path) -> None:
     (tmp_path / "resources.d").mkdir()
     os.mkfifo(tmp_path / "resources.d" / "a.toml")
     assert resources.load((str(tmp_path),)).faults == (f"{tmp_path}/resources.d/a.toml: is no file",)
+
+
+def test_without_the_schema_checker_nothing_is_taken_on_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(
+        ConfigurationError, match=r"^definition files are checked with jsonschema, which does not load: .*; install python3-jsonschema$"
+    ):
+        load(tmp_path, a_toml=resource(""))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from ..dependencies import allow
+from ..errors import ConfigurationError
 from ..typed import shown
 from .resources import SCHEMA
 
@@ -26,9 +27,17 @@ HINTS = {
 
 
 def complaints(data: object) -> Iterator[tuple[Path, str, str]]:
-    """All that the schema has against DATA: the path to it, the schema's keyword and a predicate."""
+    """All that the schema has against DATA: the path to it, the schema's keyword and a predicate.
+
+    Raises ConfigurationError where jsonschema is not installed.
+    """
     allow()
-    from jsonschema import Draft7Validator
+    try:
+        from jsonschema import Draft7Validator
+    except ImportError as missing:
+        raise ConfigurationError(
+            f"definition files are checked with jsonschema, which does not load: {missing}; install python3-jsonschema"
+        ) from None
 
     with open(SCHEMA, encoding="utf-8") as file:
         schema = json.load(file)

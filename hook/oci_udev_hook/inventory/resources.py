@@ -37,7 +37,7 @@ class Source:
 def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
     """What the definition files below CONFIG_DIRS say, where later folders mask earlier ones; CACHE is a file that may keep it.
 
-    Raises nothing for a bad file: the catalog tells of it, and other files count.
+    Raises nothing for a bad file: the catalog tells of it, and other files count. Raises ConfigurationError if jsonschema is not there.
     """
     found = sources(config_dirs)
     key = _key(found)

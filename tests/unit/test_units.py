@@ -231,6 +231,20 @@ class TestPlace:
             "/:1.4/host#[0]/target#:#:#[0]/#:#:#:#[1]/block/#[0]/1",
         ]
 
+    @pytest.mark.parametrize(
+        ("name", "above", "expected"),
+        [
+            ("ttyUSB10", "ttyUSB1", "ttyUSB#[0]"),
+            ("video4linux", "video4", "video4linux"),
+            ("sda1", "block/sda", "1"),
+            ("mmc0:0001", "mmc0", ":0001"),
+            ("card1-HDMI-A-1", "card1", "-HDMI-A-1"),
+            ("tty1", "tty", "tty#[0]"),
+        ],
+    )
+    def test_what_goes_on_from_the_name_above_is_kept(self, name: str, above: str, expected: str) -> None:
+        assert identity.steady(name, f"/devices/{above}", lambda directory: ()) == expected
+
     def test_a_new_number_of_a_hid_device_has_letters_too(self) -> None:
         """Its last part is hexadecimal and goes up with each device that is plugged in."""
         below = f"{HUB}/1-2/1-2:1.3"

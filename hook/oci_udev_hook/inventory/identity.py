@@ -7,7 +7,7 @@ was looked at: two containers' hooks must call one device by one name, and two d
 from __future__ import annotations
 
 from ..frozen import frozen
-from .natural import natural, shape
+from .natural import DIGITS, natural, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,8 +124,12 @@ def steady(name: str, directory: str, siblings: Siblings) -> str:
     Otherwise the rank among names of the same shape takes the numbers' place: a driver numbers what it finds in one device in order.
     """
     folder, _, above = directory.rpartition("/")
-    if name.startswith(above) and (shape(above) != above or folder.endswith("/block")):
-        return name[len(above) :]
+    if name in FIXED:
+        return name
+    rest = name.removeprefix(above)
+    # ttyUSB10 is nothing of ttyUSB1.
+    if rest != name and not (above[-1:] in DIGITS and rest[:1] in DIGITS) and (shape(above) != above or folder.endswith("/block")):
+        return rest
     if above.startswith("usb") and name.startswith(f"{above[3:]}-"):
         return f"#{name[len(above) - 3 :]}"
     if above == "block":
@@ -136,8 +140,6 @@ def steady(name: str, directory: str, siblings: Siblings) -> str:
 
 def form(name: str) -> str:
     """NAME with `#` for each number that the kernel may give out anew."""
-    if name in FIXED:
-        return name
     return f"{name[:15]}#" if is_hid(name) else shape(name)
 
 

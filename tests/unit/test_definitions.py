@@ -169,7 +169,7 @@ BAD_RESOURCES: list[Any] = [
     pytest.param("colour = 1", [f' has the field "colour", which is not one of {FIELDS}'], id="unknown"),
     pytest.param(
         r'path = "/dev/x\u0000"',
-        [".path has a character in it that no name can have (U+0000 or half of a surrogate pair)"],
+        [".path has the character U+0000 in it, which no name can have"],
         id="zero",
     ),
 ]
@@ -220,11 +220,6 @@ BAD_FILES: list[Any] = [
             f'resource[2].name is "{NAME}", which resource[0] defines already',
         ],
         id="one name twice",
-    ),
-    pytest.param(
-        {"resource": [{"name": NAME, "paths": ["/dev/\ud800"]}]},
-        ["resource[0].paths[0] has a character in it that no name can have (U+0000 or half of a surrogate pair)"],
-        id="half of a surrogate pair",
     ),
 ]
 
@@ -303,6 +298,7 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         pytest.param("a_toml", "x = 1\nx = 2\n", "is no TOML: Cannot overwrite a value (at line 2, column 6)", id="TOML key twice"),
         pytest.param("a_json", '{\n"a": 1 2\n}', "is no JSON: Expecting ',' delimiter (at line 2, column 8)", id="JSON"),
         pytest.param("a_json", '{"a": 1, "a": 2}', 'is no JSON: the key "a" stands twice in one object', id="JSON key twice"),
+        pytest.param("a_json", r'["\ud800"]', "is no JSON: a text in it is half of a surrogate pair", id="JSON text"),
         pytest.param("a_json", "[NaN]", "is no JSON: NaN is no value", id="JSON constant"),
         pytest.param("a_json", "1" * 5000, "is no JSON: Exceeds the limit", id="JSON number"),
         pytest.param("a_json", "[" * 100000, "is nested too deeply", id="JSON nested"),

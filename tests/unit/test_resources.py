@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,7 @@ def test_what_is_no_readable_file_is_told_and_other_files_count(dirs: tuple[str,
     (folder / "gone.toml").symlink_to("nothing")
     (folder / "loop.toml").symlink_to("loop.toml")
     (folder / "zero.toml").symlink_to("/dev/zero")
+    Path(os.fsdecode(os.fsencode(folder) + b"/new\nline\xff.toml")).touch()
     with open(folder / "big.toml", "wb") as file:
         file.truncate(resources.SIZE_MAX + 1)
     (tmp_path / "run" / "resources.d").rmdir()
@@ -107,6 +109,7 @@ def test_what_is_no_readable_file_is_told_and_other_files_count(dirs: tuple[str,
     assert catalog.unreadable == catalog.faults
     assert catalog.faults == (
         f"{dirs[1]}/resources.d: cannot be listed: Not a directory",
+        f"{folder}/'new\\nline\\udcff.toml': has a name that cannot be printed",
         f"{folder}/big.toml: has 1048577 bytes, a definition file has at most 1048576",
         f"{folder}/folder.toml: is no file",
         f"{folder}/gone.toml: is a link to nothing",

@@ -86,7 +86,7 @@ def _data(path: str, content: bytes) -> object:
     try:
         text = content.decode()
         if form == "JSON":
-            return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
+            return _whole(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant))
         import tomllib
 
         return tomllib.loads(text)
@@ -109,6 +109,15 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return value
 
 
+def _whole(value: object) -> object:
+    """VALUE, whose texts can all be written as UTF-8: JSON's escapes can make one that cannot. Raises ValueError."""
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("a text in it is half of a surrogate pair") from None
+    return value
+
+
 def _no_constant(word: str) -> object:
     raise ValueError(f"{word} is no value")
 
@@ -128,7 +137,7 @@ def _faults(data: object) -> list[str]:
     """All that is wrong with DATA, in the order of its entries."""
     from .complaints import complaints
 
-    found: list[tuple[Path, str]] = list(_unwritable((), data))
+    found: list[tuple[Path, str]] = list(_unusable((), data))
     held: list[tuple[Path, str]] = []
     for path, keyword, predicate in complaints(data):
         # What a pattern forbids, the field's own check says in better words.
@@ -143,17 +152,17 @@ def _faults(data: object) -> list[str]:
     return [_place(path) + ("" if predicate.startswith(",") else " ") + predicate for path, predicate in found]
 
 
-def _unwritable(path: Path, value: object) -> Iterator[tuple[Path, str]]:
-    """The texts below VALUE that hold what no path, property or variable can hold."""
+def _unusable(path: Path, value: object) -> Iterator[tuple[Path, str]]:
+    """The texts below VALUE that no path, property or variable can hold."""
     if isinstance(value, dict):
         for key, below in value.items():
-            yield from _unwritable(path, key)
-            yield from _unwritable((*path, key), below)
+            yield from _unusable(path, key)
+            yield from _unusable((*path, key), below)
     elif isinstance(value, list):
         for index, below in enumerate(value):
-            yield from _unwritable((*path, index), below)
-    elif isinstance(value, str) and ("\0" in value or any("\ud800" <= letter < "\ue000" for letter in value)):
-        yield path, "has a character in it that no name can have (U+0000 or half of a surrogate pair)"
+            yield from _unusable((*path, index), below)
+    elif isinstance(value, str) and "\0" in value:
+        yield path, "has the character U+0000 in it, which no name can have"
 
 
 def _values(data: object) -> Iterator[tuple[Path, object]]:

@@ -63,7 +63,9 @@ def sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
         except OSError as error:
             troubles.append(Source(folder, trouble=f"cannot be listed: {error.strerror}"))
             continue
-        paths.update({name: f"{folder}/{name}" for name in names if name.endswith(SUFFIXES) and name[0] != "."})
+        names = [name for name in names if name.endswith(SUFFIXES) and name[0] != "."]
+        paths.update({name: f"{folder}/{name}" for name in names if name.isprintable()})
+        troubles += [Source(f"{folder}/{name!a}", trouble="has a name that cannot be printed") for name in names if not name.isprintable()]
     return (*troubles, *filter(None, [_source(paths[name]) for name in sorted(paths)]))
 
 

@@ -99,7 +99,7 @@ def test_another_schema_reads_again(host: Host, tmp_path: Path, monkeypatch: pyt
 def damaged(good: bytes) -> list[bytes]:
     """A GOOD cache in all kinds of bad shape."""
     halves = [good[:length] for length in range(0, len(good), 40)]
-    flipped = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 7)]
+    flipped = [good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :] for at in range(0, len(good), 23)]
     return [*halves, *flipped, good + b"x", b"\0" * len(good), b"\xff", b"{}", b"00000000\n"]
 
 

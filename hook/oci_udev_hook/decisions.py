@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from . import places, typed
+from . import files, places, typed
 from .errors import ConfigurationError
 from .frozen import frozen
 
@@ -45,11 +45,7 @@ def keep(state_dir: str, decision: Decision) -> None:
     try:
         places.make_state_dir(state_dir)
         os.makedirs(folder, mode=0o755, exist_ok=True)
-        temporary = f"{folder}/.{os.getpid()}.tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
-        with open(temporary, "w", encoding="utf-8", opener=lambda path, _: os.open(path, flags, 0o644)) as file:
-            json.dump(record, file)
-        os.rename(temporary, f"{folder}/{name}")
+        files.replace(f"{folder}/{name}", json.dumps(record).encode(), sync=False, locked=False)
         if os.path.exists(f"{folder}/{other}"):
             os.unlink(f"{folder}/{other}")
         prune(folder)
@@ -69,7 +65,7 @@ def file_name(decision: Decision, *, refused: bool | None = None) -> str:
 
 def prune(folder: str) -> None:
     """Remove what is over the limit."""
-    names = [name for name in os.listdir(folder) if not name.startswith(".")]
+    names = [name for name in os.listdir(folder) if name.endswith((".refused", ".granted"))]
     if len(names) <= LIMIT:
         return
     by_age = sorted(names, key=lambda name: (name.endswith(".refused"), os.lstat(f"{folder}/{name}").st_mtime_ns))
@@ -81,15 +77,12 @@ def read(state_dir: str) -> Iterator[Decision]:
     """All decisions that are kept, in no order; a damaged one is passed over."""
     folder = f"{state_dir}/decisions"
     try:
-        names = [name for name in os.listdir(folder) if not name.startswith(".")]
+        names = [name for name in os.listdir(folder) if name.endswith((".refused", ".granted"))]
     except OSError:
         return
     for name in names:
         try:
-            descriptor = os.open(f"{folder}/{name}", os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            with open(descriptor, "rb") as file:
-                fields = typed.parse(file.read(MAX_SIZE))
-            yield decision_of(fields)
+            yield decision_of(typed.parse(files.read(f"{folder}/{name}", MAX_SIZE).data))
         except (OSError, typed.TypedError):
             continue
 

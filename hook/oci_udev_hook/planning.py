@@ -70,7 +70,7 @@ def defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tup
     unknown = [request.resource for request in asked if request.resource not in catalog.resources]
     if not unknown:
         return tuple([(request, catalog.resources[request.resource]) for request in asked])
-    broken = any(name in catalog.broken for name in unknown)
+    broken = bool(catalog.unreadable) or any(name in catalog.broken for name in unknown)
     raise (ConfigurationError if broken else UnavailableError)("; ".join([catalog.why_not(name) for name in unknown]))
 
 

@@ -7,9 +7,8 @@ store both are below the runroot). Both are written by rename, so they are read 
 from __future__ import annotations
 
 import json
-import os
-import stat
 
+from . import files
 from .typed import MAX_INPUT
 
 TYPE_CHECKING = False
@@ -82,19 +81,9 @@ class Storage:
 def _text(path: str) -> str:
     """The text of a plain file of sensible size, empty for anything else."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        return files.read(path, MAX_INPUT).data.decode("utf-8", "replace")
     except OSError:
         return ""
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INPUT:
-            return ""
-        with open(descriptor, "rb", closefd=False) as file:
-            return file.read(MAX_INPUT).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(descriptor)
 
 
 def _entry(text: str, identity: str) -> dict[str, object] | None:

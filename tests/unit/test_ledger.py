@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from oci_udev_hook.allocation import Ledger, View, files, history, lock, others, process, records
+from oci_udev_hook import files
+from oci_udev_hook.allocation import Ledger, View, history, lock, others, process, records
 from oci_udev_hook.errors import ConfigurationError, HookError, UsageError
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.model import Device, DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process, Unit

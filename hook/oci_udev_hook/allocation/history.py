@@ -8,8 +8,7 @@ from __future__ import annotations
 import json
 import os
 
-from .. import places, typed
-from . import files
+from .. import files, places, typed
 
 ROOT_FOLDER = f"/var/lib/{places.NAME}"  #: root's outlasts a reboot; a user's is in the runtime folder, since no one tells a hook the home
 FILE = "history.json"

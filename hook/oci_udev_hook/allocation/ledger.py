@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from .. import places, typed
+from .. import files, places, typed
 from ..errors import ConfigurationError, UsageError
-from . import files, history, liveness, lock
+from . import history, liveness, lock
 from .view import View, rebuilt
 
 TYPE_CHECKING = False

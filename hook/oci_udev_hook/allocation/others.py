@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 
-from .. import places, typed
+from .. import files, places, typed
 from ..errors import ConfigurationError
 from ..frozen import frozen
-from . import files, records
+from . import records
 from .view import FILE, View
 
 TYPE_CHECKING = False

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 
-from .. import typed
+from .. import files, typed
 from ..errors import ConfigurationError
 from ..frozen import frozen
 from ..model import Holder, LeaseState, Process
-from . import files, monitors, records
+from . import monitors, records
 from .liveness import process
 
 TYPE_CHECKING = False

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from .. import places, typed
+from .. import files, places, typed
 from ..errors import ConfigurationError
 from ..frozen import replace
-from . import files, history, liveness, records
+from . import history, liveness, records
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

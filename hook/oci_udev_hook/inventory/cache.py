@@ -9,9 +9,8 @@ from __future__ import annotations
 import binascii
 import json
 import os
-import stat
-import time
 
+from .. import files
 from ..model import Missing, Resource, Rule, Term
 from .catalog import Catalog
 
@@ -53,7 +52,7 @@ def store(path: str, key: list[object], catalog: Catalog) -> None:
     }
     content = json.dumps(kept, separators=(",", ":")).encode()
     try:
-        _write(path, _checksum(content) + b"\n" + content)
+        files.replace(path, _checksum(content) + b"\n" + content, sync=False, locked=False, mode=0o600)
     except OSError:
         return
 
@@ -63,27 +62,12 @@ def _checksum(content: bytes) -> bytes:
     return b"%08x" % binascii.crc32(content)
 
 
-def _write(path: str, content: bytes) -> None:
-    """Put CONTENT at PATH at once, so that a reader finds all of it or what was there before. Raises OSError."""
-    temporary = f"{path}.{os.getpid()}.{time.monotonic_ns()}"
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(file, "wb") as stream:
-            stream.write(content)
-        os.rename(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
 def _read(path: str) -> bytes:
-    """The content of PATH. Raises PermissionError if another user could have written it."""
-    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(file, "rb", buffering=0) as stream:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or status.st_mode & 0o022 or status.st_size > SIZE_MAX:
-            raise PermissionError(path)
-        return stream.readall()
+    """The content of PATH. Raises OSError, also if another user could have written it."""
+    content = files.read(path, SIZE_MAX)
+    if content.owner != os.geteuid() or content.mode & 0o022:
+        raise PermissionError(path)
+    return content.data
 
 
 def _values(resource: Resource) -> list[object]:

@@ -1,0 +1,75 @@
+"""Files that others could have prepared or that a kill could cut off: read with care, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+
+from .frozen import frozen
+
+READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  #: a link is refused, a FIFO does not block
+WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@frozen
+class Content:
+    """What a file held, and whose it is."""
+
+    data: bytes
+    owner: int
+    mode: int  #: permission bits
+
+
+class NotRegularError(OSError):
+    """The file is no regular one, or larger than it may be."""
+
+
+def read(path: str, limit: int, folder: int | None = None) -> Content:
+    """The content of the regular file PATH (below the open FOLDER), LIMIT bytes at most. Raises OSError."""
+    descriptor = os.open(path, READ_FLAGS, dir_fd=folder)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegularError(0, "it is no regular file")
+        parts, size = [], 0
+        while part := os.read(descriptor, min(limit + 1 - size, 1 << 20)):
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise NotRegularError(0, f"it has more than {limit} bytes")
+        return Content(b"".join(parts), status.st_uid, stat.S_IMODE(status.st_mode))
+    finally:
+        os.close(descriptor)
+
+
+def replace(path: str, data: bytes, *, sync: bool, locked: bool = True, mode: int = 0o644) -> None:
+    """Put DATA in the place of the file PATH: a reader sees the old content or the new, never a part. Raises OSError.
+
+    Where the caller has LOCKED the folder, one temporary name is enough, and what a kill left there is simply written over. The file
+    gets MODE whatever the umask. The folder is not synced: a crash that loses the rename has ended all leases with the boot.
+    """
+    temporary = f"{path}.new" if locked else f"{path}.{os.getpid()}-{time.monotonic_ns()}.new"
+    descriptor = os.open(temporary, WRITE_FLAGS, mode)
+    try:
+        try:
+            os.fchmod(descriptor, mode)
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            if sync:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+    except OSError:
+        discard(temporary)
+        raise
+
+
+def discard(path: str) -> None:
+    """Remove the file PATH if that can be done; it only took room."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return

@@ -269,6 +269,10 @@ def test_all_faults_of_all_documents_come_at_once() -> None:
                 'line 5: the key "x" stands twice in one mapping, keep one of them',
             ],
         ),
+        (
+            "kind: Pod\nmetadata: {name: p}\n? {a: b}\n: c\n? [d]\n: e\n",
+            ["line 3: a mapping stands as a key, which must be a text", "line 5: a list stands as a key, which must be a text"],
+        ),
         ("kind: Pod\nmetadata: {name: p}\nspec: {containers: {}}\n", ["containers is a mapping, not a list"]),
         (pod("{x.y/z: 1}") + "  - name: a\n", ["two containers have the name a, each needs its own"]),
         (POD.format("metadata: {name: p, annotations: [a]}\n"), ["metadata.annotations is a list, not a mapping"]),

@@ -51,7 +51,7 @@ def read(document: Node | None) -> Pod | None:
     kind = lookup.text(lookup.value(document, "kind"))
     if kind not in TEMPLATES:
         return None
-    faults = _twice(document)
+    faults = _bad_keys(document)
     name = ""
     try:
         name = lookup.text(lookup.value(lookup.walk(document, ("metadata",)), "name"))
@@ -145,9 +145,9 @@ def _count(value: Node) -> int:
     return quantities.count(value.text)
 
 
-def _twice(document: Mapping) -> list[str]:
-    """A clause for each key of DOCUMENT that stands twice in its mapping: Kubernetes and podman refuse that."""
-    faults = []
+def _bad_keys(document: Mapping) -> list[str]:
+    """A clause for each key of DOCUMENT that Kubernetes and podman refuse: it stands twice in its mapping, or is no text."""
+    faults: list[tuple[int, str]] = []
     pending: list[Node] = [document]
     seen = set()
     while pending:
@@ -159,17 +159,19 @@ def _twice(document: Mapping) -> list[str]:
             pending += node.items
         elif isinstance(node, Mapping):
             pending += [entry.value for entry in node.entries]
-            faults += _twice_in(node)
-    return [f"line {line + 1}: the key {shown(key)} stands twice in one mapping, keep one of them" for line, key in sorted(faults)]
+            faults += _bad_keys_in(node)
+    return [f"line {line + 1}: {clause}" for line, clause in sorted(faults)]
 
 
-def _twice_in(mapping: Mapping) -> list[tuple[int, str]]:
-    """Line and text of each key that stands in MAPPING before."""
-    keys = [entry.key for entry in mapping.entries if isinstance(entry.key, Scalar)]
+def _bad_keys_in(mapping: Mapping) -> list[tuple[int, str]]:
+    """Line and clause for each such key of MAPPING itself."""
     before: set[str] = set()
-    twice = []
-    for key in keys:
+    faults = []
+    for key in [entry.key for entry in mapping.entries]:
+        if not isinstance(key, Scalar):
+            faults.append((key.place.line, f"{lookup.shown(key)} stands as a key, which must be a text"))
+            continue
         if key.text in before:
-            twice.append((key.place.line, key.text))
+            faults.append((key.place.line, f"the key {shown(key.text)} stands twice in one mapping, keep one of them"))
         before.add(key.text)
-    return twice
+    return faults

@@ -483,6 +483,14 @@ def test_the_container_of_a_generated_key_is_found(names: tuple[str, str], given
     assert annotated(text) == expected
 
 
+def test_numbers_that_do_not_fit_behind_a_name_are_given_up() -> None:
+    """A generated file has longer names; keys longer than Kubernetes takes play on no podman from 5.0 on."""
+    name = "p-" + "a" * 60
+    text = written({f"{LIMITS}/{'a' * 60}.{number}/{name}": part for number, part in ((1, FOO), (2, ": 2"))})
+
+    assert annotated(text.replace("name: a", f"name: {name}")) == {f"{LIMITS}/{name}": f"{FOO}: 2"}
+
+
 @pytest.mark.parametrize(
     ("given", "clause"),
     [

@@ -140,7 +140,8 @@ def _complete(wanted: dict[str, str], pod: pods.Pod) -> list[str]:
         if not more and devices.get(name) and asked != limits:
             said = f"says {values.write(asked) or 'nothing'}, but the limits of {name} say {values.write(limits) or 'nothing'}"
             clauses.append(f"annotation {keys.key_of(name)} {said}: make them equal or take the annotation away")
-        if not more and any(numbered.too_long(part) for part in own.values()):
+        too_long = any(numbered.too_long(part) or (number and len(f"{name}.{number}") > _MAX_KEY) for number, part in own.items())
+        if too_long and not more:
             for number in own:
                 del wanted[keys.key_of(name, number)]
             wanted |= _written(name, numbered.join(own))
@@ -152,7 +153,10 @@ def _complete(wanted: dict[str, str], pod: pods.Pod) -> list[str]:
 
 
 def _written(container: str, value: str) -> dict[str, str]:
-    """The annotations that give CONTAINER that VALUE: in numbered keys if podman before 5.0 would refuse one for its length."""
+    """The annotations that give CONTAINER that VALUE: in numbered keys if podman before 5.0 would refuse one for its length.
+
+    Where a number behind the container's name would make a key that podman from 5.0 on and Kubernetes refuse, it is one key all the same.
+    """
     parts = numbered.split(value)
     if len(parts) == 1 or len(f"{container}.{len(parts)}") > _MAX_KEY:
         return {keys.key_of(container): value}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from . import __version__, places
 from .errors import UsageError
 from .frozen import frozen
@@ -59,6 +61,8 @@ def command_line(arguments: tuple[str, ...]) -> CommandLine:
             raise UsageError(f"there is no global option {option}; there are {', '.join(GLOBAL_OPTIONS)}, before the verb")
     who = places.user()
     config_dir = values.get("--config-dir")
+    if config_dir is not None and not os.path.isdir(config_dir):
+        raise UsageError(f"--config-dir is {config_dir!r}, and there is no such folder; definitions are in its folder resources.d")
     run = Run(
         who=who,
         config_dirs=places.CONFIG_DIRS if config_dir is None else (config_dir,),

@@ -12,8 +12,8 @@ from oci_udev_hook.errors import UsageError
 @pytest.mark.parametrize(
     ("arguments", "config_dirs", "state_dir", "debug", "rest"),
     [
-        pytest.param(("--config-dir", "/c", "precreate"), ("/c",), None, False, ("precreate",), id="a folder of definitions"),
-        pytest.param(("--config-dir=/c", "--state-dir=/s", "why", "x"), ("/c",), "/s", False, ("why", "x"), id="with ="),
+        pytest.param(("--config-dir", "/proc", "precreate"), ("/proc",), None, False, ("precreate",), id="a folder of definitions"),
+        pytest.param(("--config-dir=/proc", "--state-dir=/s", "why", "x"), ("/proc",), "/s", False, ("why", "x"), id="with ="),
         pytest.param(("--debug", "--state-dir", "/s", "leases"), None, "/s", True, ("leases",), id="debug"),
         pytest.param(
             ("dry-run", "--json", "--debug"),
@@ -44,6 +44,11 @@ def test_global_options_are_split_off(
             ("--state-dir", "here"),
             "--state-dir is 'here', it must be an absolute path, since engines run hooks in folders of their own",
             id="a relative path",
+        ),
+        pytest.param(
+            ("--config-dir", "/nonexistent", "leases"),
+            "--config-dir is '/nonexistent', and there is no such folder; definitions are in its folder resources.d",
+            id="a folder that is not there",
         ),
         pytest.param(
             ("--verbose", "leases"),

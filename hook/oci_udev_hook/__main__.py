@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from . import run
 from .errors import ExitCode, HookError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
 
 
 def main(arguments: tuple[str, ...] | None = None) -> int:
@@ -16,7 +21,7 @@ def main(arguments: tuple[str, ...] | None = None) -> int:
         print(f"oci-udev-hook: {error}", file=sys.stderr)
         return error.code
     if line.version:
-        print(run.version_line())
+        print(run.version_line(), flush=True)
         return ExitCode.DONE
     if line.rest and line.rest[0] in run.STAGES:
         from . import engine
@@ -27,5 +32,13 @@ def main(arguments: tuple[str, ...] | None = None) -> int:
     return cli.main(line.run, line.rest)
 
 
+def program() -> NoReturn:
+    """Run the program and end the process.
+
+    The interpreter's own end, which takes every module apart, is a quarter of a bare interpreter's life, and an engine waits for it.
+    """
+    os._exit(main())
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

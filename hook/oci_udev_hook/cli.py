@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from . import __version__, places
@@ -82,19 +83,31 @@ def main(run: Run, arguments: Sequence[str]) -> int:
     from . import verbs
 
     try:
-        return verbs.VERBS[options.verb](run, options)
+        code = verbs.VERBS[options.verb](run, options)
+        if sys.stdout is not None:  # it is None where standard output is closed
+            sys.stdout.flush()
     except HookError as error:
         print(f"{places.NAME}: {error}", file=sys.stderr)
         return error.code
     except BrokenPipeError:
-        # The reader (a pager, `head`) has gone; Python would complain once more when it flushes at exit.
-        sys.stdout = None  # the interpreter's own way to say that there is no standard output
-        return ExitCode.DONE
+        return silenced(ExitCode.DONE)  # the reader (a pager, `head`) has seen enough
+    except OSError as error:
+        print(f"{places.NAME}: what this verb prints or reads cannot be written or read: {error.strerror or error}", file=sys.stderr)
+        return silenced(ExitCode.SOFTWARE)
     except Exception as error:
         if run.debug:
             raise
-        print(
-            f"{places.NAME}: a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints",
-            file=sys.stderr,
-        )
+        print(f"{places.NAME}: {fault(error)}", file=sys.stderr)
         return ExitCode.SOFTWARE
+    return code
+
+
+def silenced(code: int) -> int:
+    """CODE, with no more complaints when the interpreter writes out at its end what could not be written now."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), 1)
+    return code
+
+
+def fault(error: Exception) -> str:
+    """The sentence for an error that nobody expected."""
+    return f"a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from oci_udev_hook import __version__, run
 from oci_udev_hook.__main__ import main
 from oci_udev_hook.errors import UsageError
+
+PACKAGE = str(Path(run.__file__).parents[1])
 
 
 @pytest.mark.parametrize(
@@ -83,3 +89,25 @@ def test_bad_usage_has_its_exit_code(arguments: tuple[str, ...], capsys: pytest.
 
     assert left.value.code == 64
     assert capsys.readouterr().err.endswith("--help\n")
+
+
+@pytest.mark.parametrize(
+    ("output", "code", "complaint"),
+    [
+        pytest.param(
+            ">/dev/full",
+            70,
+            "oci-udev-hook: what this verb prints or reads cannot be written or read: No space left on device\n",
+            id="full",
+        ),
+        pytest.param("| true", 0, "", id="a reader that has gone"),
+        pytest.param(">&-", 0, "", id="closed"),
+    ],
+)
+def test_an_answer_that_cannot_be_written_is_told(tmp_path: Path, output: str, code: int, complaint: str) -> None:
+    script = f"import sys; sys.path.insert(0, {PACKAGE!r}); from oci_udev_hook.__main__ import program; program()"
+    command = f'set -o pipefail; "$1" -I -c "$2" --config-dir "$3" --state-dir "$3" leases {output}'
+    shell = ["bash", "-c", command, "bash", sys.executable, script, str(tmp_path)]
+    answer = subprocess.run(shell, capture_output=True, text=True, check=False)
+
+    assert (answer.returncode, answer.stderr) == (code, complaint)

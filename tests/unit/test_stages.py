@@ -371,7 +371,7 @@ def test_a_fault_of_the_hooks_own_has_its_code_and_its_traceback_in_the_log(
 
 def run_program(run: Run, stage: str, data: bytes, *options: str) -> subprocess.CompletedProcess[bytes]:
     """The program as an engine runs it, with an empty environment."""
-    script = f"import sys; sys.path.insert(0, {PACKAGE!r}); from oci_udev_hook.__main__ import main; sys.exit(main())"
+    script = f"import sys; sys.path.insert(0, {PACKAGE!r}); from oci_udev_hook.__main__ import program; program()"
     command = [sys.executable, "-I", *options, "-c", script, "--config-dir", run.config_dirs[0], "--state-dir", run.state_dir, stage]
     return subprocess.run([*command, "the reason: oci-udev-hook why CONTAINER"], input=data, capture_output=True, env={}, check=False)
 

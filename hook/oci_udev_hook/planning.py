@@ -54,6 +54,7 @@ def propose(run: Run, config: Config, findings: Findings, name: str | None = Non
         config.value, cwd=os.getcwd(), who=run.who, container_names=requests.containers(config.annotations), name=name
     )
     findings.asker(asker)
+    requests.refuse_mark(config.annotations)
     asked = requests.read(config.annotations, asker.kube)
     findings.asked(asked)
     wanted = defined(inventory.load(run.config_dirs, run.cache), asked) if asked else ()

@@ -20,8 +20,7 @@ def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
     from . import ociconfig
 
     config = ociconfig.read(data)
-    requests.refuse_mark(config.annotations)
-    if not requests.asks(config.annotations):
+    if not requests.asks(config.annotations) and requests.INJECTED not in config.annotations:
         return data
 
     from . import allocation, places, planning
@@ -43,7 +42,6 @@ def dry_run(run: Run, config: Config, findings: Findings, container: str | None 
     """The plan that precreate would carry out for CONFIG now; no lease is taken, nothing is written."""
     from . import allocation, planning
 
-    requests.refuse_mark(config.annotations)
     proposal = planning.propose(run, config, findings, container)
     return planning.decide(proposal, allocation.Ledger.read_only(run.state_dir, uid=run.who.uid), findings)
 

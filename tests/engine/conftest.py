@@ -72,7 +72,7 @@ def engine(request: pytest.FixtureRequest, views: Views) -> Iterator[Engine]:
     cell: Cell = request.param
     engine = Engine(cell, views.get(cell))
     for loop in views.loops:
-        loop.appear(engine.view, 0o666 if cell.mode is Mode.ROOTLESS else 0o660)
+        loop.appear(engine.view, 0o666 if engine.binds_nodes else 0o660)
     define(engine.view, views.loops[:UNITS])
     yield engine
     engine.remove_all()

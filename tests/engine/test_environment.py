@@ -44,6 +44,6 @@ def test_a_container_that_asks_for_nothing_is_left_alone(clean: Engine) -> None:
 
 def test_the_config_is_the_same_but_for_the_devices(clean: Engine) -> None:
     """A container with devices has all that one without them has: mounts, rights, limits."""
-    show = ("sh", "-c", "cut -d ' ' -f 5,6 /proc/self/mountinfo; grep -E '^(Cap|NoNew|Seccomp)' /proc/self/status; ulimit -a")
+    show = ("sh", "-c", "cut -d ' ' -f 5,6 /proc/self/mountinfo | sort; grep -E '^(Cap|NoNew|Seccomp)' /proc/self/status; ulimit -a")
 
     assert clean.output(f"{RESOURCE}: 2", *show) == clean.output("", *show)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bed.cells import Cell, Cgroup, Release, Runtime, impossible
+from bed.devices import forget_consoles
 from bed.engine import Engine
 from bed.setup import prepare
 
@@ -52,6 +53,7 @@ def udev(request: pytest.FixtureRequest, loops: tuple[Loop, ...]) -> Iterator[Ud
     view.run("/usr/lib/systemd/systemd-udevd", "--daemon")
     yield Udev(Engine(cell, view))
     view.stop()
+    forget_consoles(60, 61)
 
 
 def test_a_rule_alone_defines_a_resource(udev: Udev) -> None:

@@ -18,6 +18,7 @@ REFUSED = 77
 rootful = pytest.mark.parametrize("engine", cells(), indirect=True)
 rootless_crun = pytest.mark.parametrize("engine", cells(modes=(Mode.ROOTLESS,), runtimes=(Runtime.CRUN,)), indirect=True)
 rootless_runc = pytest.mark.parametrize("engine", cells(modes=(Mode.ROOTLESS,), runtimes=(Runtime.RUNC,)), indirect=True)
+uidmap_runc = pytest.mark.parametrize("engine", cells(modes=(Mode.UIDMAP,), runtimes=(Runtime.RUNC,)), indirect=True)
 rootless = pytest.mark.parametrize("engine", cells(modes=(Mode.ROOTLESS,)), indirect=True)
 
 
@@ -59,6 +60,18 @@ def test_runc_does_not_keep_the_users_groups_and_why_says_so(clean: Engine, loop
 
     assert "Permission denied" in result.err
     assert "crun" in clean.hook("why", "a").out
+
+
+@uidmap_runc
+def test_runc_binds_the_hosts_node_in_a_user_namespace_and_why_says_so(clean: Engine, loops: tuple[Loop, ...]) -> None:
+    """Its owner is nobody there; crun makes a node of the container's own."""
+    for loop in loops:
+        loop.appear(clean.view, 0o660)
+
+    result = clean.podman(*clean.run_arguments("a", ONE, (), opened(loops[0])), check=False)
+
+    assert "Permission denied" in result.err
+    assert "use crun" in clean.hook("why", "a").out
 
 
 @rootless

@@ -13,6 +13,7 @@ from .views import BedError, View
 
 LOOP_CTL_ADD = 0x4C80  # linux/loop.h
 LOOP_CTL_REMOVE = 0x4C81
+VT_DISALLOCATE = 0x5608  # linux/vt.h
 FIRST = 700  #: far from the numbers that mounts of images take
 
 
@@ -62,6 +63,16 @@ def add_loops(count: int) -> tuple[Loop, ...]:
             loops.append(Loop(f"loop{number}", int(major), int(minor)))
         number += 1
     return tuple(loops)
+
+
+def forget_consoles(*numbers: int) -> None:
+    """Free virtual consoles that were opened, vt_ioctl in linux/vt.h: opening one makes /dev/vcsN on the host."""
+    descriptor = os.open("/dev/tty0", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        for number in numbers:
+            fcntl.ioctl(descriptor, VT_DISALLOCATE, number)
+    finally:
+        os.close(descriptor)
 
 
 def remove_loops(loops: tuple[Loop, ...]) -> None:

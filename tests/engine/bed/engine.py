@@ -6,7 +6,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 
-from .cells import Cell, Mode
+from .cells import Cell, Mode, Release, Runtime
 from .views import Result, View
 
 IMAGE = "localhost/bed:1"
@@ -31,6 +31,11 @@ class Engine:
         return USER if self.cell.mode is Mode.ROOTLESS else None
 
     @property
+    def binds_nodes(self) -> bool:
+        """Whether containers get the host's nodes with the host's owner and mode: rootless, and by runc in a user namespace."""
+        return self.cell.mode is Mode.ROOTLESS or (self.cell.mode is Mode.UIDMAP and self.cell.runtime is Runtime.RUNC)
+
+    @property
     def mapping(self) -> tuple[str, ...]:
         """The options of a container's own user namespace."""
         return UIDMAP if self.cell.mode is Mode.UIDMAP else ()
@@ -45,8 +50,12 @@ class Engine:
 
     def run_arguments(self, name: str, limits: str, options: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
         """`podman run` of a container that asks for LIMITS."""
-        annotation = ("--annotation", f"{LIMITS}={limits}") if limits else ()
+        annotation = ("--annotation", self.quoted(f"{LIMITS}={limits}")) if limits else ()
         return ("run", "--name", name, *self.mapping, *annotation, *options, IMAGE, *command)
+
+    def quoted(self, value: str) -> str:
+        """VALUE for an option that podman 4.3 reads as CSV."""
+        return '"' + value.replace('"', '""') + '"' if self.cell.release is Release.DEBIAN12 else value
 
     def start(self, name: str, limits: str, *options: str, command: tuple[str, ...] = SLEEP) -> str:
         """Start a container in the background and return its id."""
@@ -81,6 +90,7 @@ class Engine:
         for attempt in range(5):
             if not self.podman("ps", "--all", "--quiet").out:
                 return
+            self.podman("pod", "kill", "--all", check=False)  # podman 4.3 takes seconds to end a pod in any other way
             self.podman("pod", "rm", "--all", "--force", "--time", "0", check=attempt == 4)
             # podman 4.3 races with its own cleanup process: "unlinkat …/userdata/shm: device or resource busy"
             self.podman("rm", "--all", "--force", "--time", "0", check=attempt == 4)
@@ -93,5 +103,5 @@ class Engine:
         """The host's nodes that each container holds, by the container's name, in a stable order."""
         held: dict[str, list[str]] = {}
         for lease in json.loads(self.hook("leases", "--json").out)["leases"]:
-            held.setdefault(lease["container"], []).extend(lease["nodes"])
+            held.setdefault(lease["name"], []).extend(lease["nodes"])
         return {name: tuple(sorted(nodes)) for name, nodes in held.items()}

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 def main(arguments: tuple[str, ...] | None = None) -> int:
     """Run the program with ARGUMENTS (default: the process's own) and return its exit code."""
+    words = tuple(sys.argv[1:]) if arguments is None else arguments
     try:
-        line = run.command_line(tuple(sys.argv[1:]) if arguments is None else arguments)
+        line = run.command_line(words)
     except HookError as error:
-        print(f"oci-udev-hook: {error}", file=sys.stderr)
-        return error.code
+        return refused(error, for_engine=not set(run.STAGES).isdisjoint(words))
     if line.version:
         print(run.version_line(), flush=True)
         return ExitCode.DONE
@@ -30,6 +30,16 @@ def main(arguments: tuple[str, ...] | None = None) -> int:
     from . import cli
 
     return cli.main(line.run, line.rest)
+
+
+def refused(error: HookError, *, for_engine: bool) -> int:
+    """The exit code for bad global options. Where they stand in a hook JSON the log gets it too, since engines throw stderr away."""
+    from . import log
+
+    log.tell(log.Level.ERROR, str(error))
+    if for_engine:
+        log.event("start", log.Level.ERROR, {"outcome": "refused", "code": int(error.code), "reason": str(error)})
+    return error.code
 
 
 def program() -> NoReturn:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 
-from . import allocation, ociconfig, typed
+from . import allocation, files, ociconfig, typed
 from .errors import UsageError
 from .injection import config as injection
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from .ociconfig import Config, State
     from .run import Run
 
@@ -20,51 +18,50 @@ FILE = "config.json"
 
 def config(run: Run, state: State) -> Config:
     """The config of the container of STATE. Raises UsageError where no bundle has one."""
-    tried = []
-    for folder in folders(run, state):
-        try:
-            return read(f"{folder}/{FILE}")
-        except FileNotFoundError:
-            tried.append(f"{folder}/{FILE}")
-        except OSError as error:
-            raise UsageError(f"{folder}/{FILE} cannot be read: {error.strerror}; it is the config of container {state.id[:12]}") from None
-    raise UsageError(
-        f"container {state.id[:12]} has no config: {' and '.join(tried)} not found; the state on standard input must name its bundle"
-    )
+    places = folders(run, state)
+    for folder in places:
+        found = read(f"{folder}/{FILE}")
+        if found is not None:
+            return found
+    where = " or ".join(places) or repr(state.bundle)
+    raise UsageError(f"container {state.id[:12]} has no {FILE} in {where}; the state on standard input must name its bundle")
 
 
-def folders(run: Run, state: State) -> Iterator[str]:
+def folders(run: Run, state: State) -> tuple[str, ...]:
     """Where the bundle can be: as the state has it, else as the lease has it.
 
     crun up to 1.21 names `/` where podman gives the container a user namespace (containers/crun#2025).
     """
-    if state.bundle.startswith("/"):
-        yield state.bundle.rstrip("/")
     leased = {lease.holder.bundle for lease in allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).held(state.id)}
-    yield from leased - {"", state.bundle}
+    named = [state.bundle.rstrip("/"), *sorted(leased)]
+    return tuple(dict.fromkeys([folder for folder in named if folder.startswith("/")]))
 
 
-def read(path: str) -> Config:
-    """The config in the file PATH. Raises OSError and UsageError."""
-    with open(path, "rb") as file:
-        return ociconfig.read(file.read(typed.MAX_INPUT + 1), path)
+def read(path: str) -> Config | None:
+    """The config in the file PATH, None where there is none. Raises UsageError where it cannot be read or is no config."""
+    try:
+        return ociconfig.read(files.read(path, typed.MAX_INPUT).data, path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}; it must be the plain file of a container's config") from None
 
 
-def clean(run: Run, state: State) -> None:
-    """Take the hook's edits and its mark out of the bundle of STATE, so that a bundle run again asks again. Raises HookError."""
-    for folder in folders(run, state):
+def clean(state: State, places: tuple[str, ...]) -> None:
+    """Take the hook's edits and its mark out of the bundle of STATE, so that a bundle run again asks again. Raises HookError.
+
+    PLACES are the folders where it can be.
+    """
+    for folder in places:
         path = f"{folder}/{FILE}"
-        try:
-            found = read(path)
-            mark = injection.mark_of(found.value)
-            if mark is not None and mark.container == state.id:
+        found = read(path)
+        mark = injection.mark_of(found.value) if found is not None else None
+        if found is not None and mark is not None and mark.container == state.id:
+            try:
                 rewrite(path, ociconfig.render(injection.unpatch(found.value)))
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise UsageError(
-                f"the hook's edits cannot be taken out of {path}: {error.strerror}; before this bundle runs again, do so by hand"
-            ) from None
+            except OSError as error:
+                mend = "before this bundle runs again, do so by hand"
+                raise UsageError(f"the hook's edits cannot be taken out of {path}: {error.strerror}; {mend}") from None
 
 
 def rewrite(path: str, data: bytes) -> None:

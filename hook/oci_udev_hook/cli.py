@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
+import traceback
 
-from . import __version__, places
-from .errors import ExitCode, HookError
+from . import __version__, log, places
+from .errors import ExitCode, HookError, unexpected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +44,11 @@ def parser() -> Parser:
         "--config-dir", metavar="DIR", help="definitions are in DIR/resources.d, in place of /usr/share, /run and /etc/oci-udev-hook"
     )
     top.add_argument("--state-dir", metavar="DIR", help="the ledger is in DIR, in place of /run/oci-udev-hook or the user's runtime folder")
-    top.add_argument("--debug", action="store_true", help="tell more, and show a traceback where something unexpected fails")
+    top.add_argument(
+        "--debug",
+        action="store_true",
+        help="tell more: how it ended and when, and the traceback of a fault",
+    )
     top.add_argument("--version", action="version", version=f"{places.NAME} {__version__}")
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Parser)
     add_dry_run(verbs.add_parser("dry-run", help="what would happen at a container's start, and why"))
@@ -80,25 +86,41 @@ def add_dry_run(verb: argparse.ArgumentParser) -> None:
 def main(run: Run, arguments: Sequence[str]) -> int:
     """Run the verb in ARGUMENTS and return its exit code."""
     options = parser().parse_args(arguments)
+    started = time.monotonic()
+    code = ExitCode(attempt(run, options))
+    if run.debug:
+        log.tell(log.Level.DEBUG, f"{options.verb} ended with {code.name} ({code:d}) after {(time.monotonic() - started) * 1000:.0f} ms")
+    return flushed(code)
+
+
+def attempt(run: Run, options: argparse.Namespace) -> int:
+    """Run the verb of OPTIONS; its exit code, or that of what went wrong, which is told."""
     from . import verbs
 
     try:
-        code = verbs.VERBS[options.verb](run, options)
-        if sys.stdout is not None:  # it is None where standard output is closed
-            sys.stdout.flush()
+        return verbs.VERBS[options.verb](run, options)
     except HookError as error:
-        print(f"{places.NAME}: {error}", file=sys.stderr)
+        log.tell(log.Level.ERROR, str(error))
         return error.code
     except BrokenPipeError:
         return silenced(ExitCode.DONE)  # the reader (a pager, `head`) has seen enough
-    except OSError as error:
-        print(f"{places.NAME}: what this verb prints or reads cannot be written or read: {error.strerror or error}", file=sys.stderr)
-        return silenced(ExitCode.SOFTWARE)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 — the last line of defence: a person gets a sentence, and with --debug the traceback
+        log.tell(log.Level.ERROR, unexpected(options.verb, error))
         if run.debug:
-            raise
-        print(f"{places.NAME}: {fault(error)}", file=sys.stderr)
+            traceback.print_exc()
         return ExitCode.SOFTWARE
+
+
+def flushed(code: int) -> int:
+    """CODE, once all of the answer is written out; it is another where that cannot be done."""
+    try:
+        if sys.stdout is not None:  # it is None where standard output is closed
+            sys.stdout.flush()
+    except BrokenPipeError:
+        return silenced(code)
+    except OSError as error:
+        log.tell(log.Level.ERROR, f"the answer cannot be written to standard output: {error.strerror}")
+        return silenced(code or ExitCode.SOFTWARE)
     return code
 
 
@@ -106,8 +128,3 @@ def silenced(code: int) -> int:
     """CODE, with no more complaints when the interpreter writes out at its end what could not be written now."""
     os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), 1)
     return code
-
-
-def fault(error: Exception) -> str:
-    """The sentence for an error that nobody expected."""
-    return f"a fault of its own ({type(error).__name__}: {error}); run it with --debug and report what it prints"

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from . import allocation, container
 from .errors import ConfigurationError, UnavailableError, UsageError
 from .injection import checks
 from .injection import config as injection
+from .places import NAME
 from .requests import annotations as requests
 
 TYPE_CHECKING = False
@@ -41,7 +43,7 @@ def refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
     if not requests.asks(config.annotations):
         return
     names = requests.containers(config.annotations)
-    asker = container.identify(config.value, cwd=os.getcwd(), who=run.who, container_names=names)
+    asker = container.identify(config.value, cwd=os.path.dirname(config.source), who=run.who, container_names=names)
     asked = requests.read(config.annotations, asker.kube)
     if asked:
         findings.asker(asker)
@@ -55,10 +57,12 @@ def refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
 
 def stale(config: Config, mark: Mark, why: str) -> UsageError:
     """The error for a mark that says nothing any more, with the command that takes it and its edits away."""
-    bundle = os.path.dirname(config.source)
+    from shlex import quote
+
+    state = {"id": mark.container, "status": "stopped", "bundle": os.path.dirname(config.source)}
     return UsageError(
         f"{config.source} carries devices that an earlier run of the hook put in, and {why}; take them out, then start it again: "
-        f'echo \'{{"id": "{mark.container}", "status": "stopped", "bundle": "{bundle}"}}\' | oci-udev-hook poststop'
+        f"echo {quote(json.dumps(state))} | {NAME} poststop"
     )
 
 
@@ -71,7 +75,9 @@ def check(mark: Mark, config: Config) -> None:
 
 def confirm(run: Run, mark: Mark, state: State, findings: Findings) -> None:
     """From now on the lease lives as long as the container's process. Raises UsageError for a lease that has ended."""
-    process = allocation.process(state.pid) if state.pid else None
+    if not state.pid:
+        raise UsageError(f"the state of container {state.id[:12]} on standard input has no pid; a created container has one")
+    process = allocation.process(state.pid)
     if process is None:
         raise UsageError(f"container {state.id[:12]} has no process {state.pid}; the state on standard input must name a living one")
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:

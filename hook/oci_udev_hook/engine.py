@@ -6,11 +6,10 @@ precreate's stderr is thrown away by podman, and so is that of crun's hooks: the
 from __future__ import annotations
 
 import os
-import sys
 import time
 
 from . import stages
-from .errors import ExitCode, HookError
+from .errors import ExitCode, HookError, unexpected
 from .findings import Findings
 from .typed import MAX_INPUT
 
@@ -29,14 +28,22 @@ def main(run: Run, stage: str) -> int:
     except HookError as error:
         code, reason = error.code, str(error)
     except Exception as error:  # noqa: BLE001 — the last line of defence: an engine must get a code and a sentence, never a traceback
-        code, reason, traceback = ExitCode.SOFTWARE, fault(stage, error), trace()
+        code, reason, traceback = ExitCode.SOFTWARE, unexpected(stage, error), trace()
     if code or findings.units or findings.requests:
-        from . import reporting
-
-        reporting.report(run, stage, findings, code, reason, traceback, time.monotonic() - started)
-    if reason:
-        print(f"oci-udev-hook: {reason}", file=sys.stderr)
+        tell(run, stage, findings, code, reason, traceback, time.monotonic() - started)
     return code
+
+
+def tell(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
+    """Report the run of STAGE, and its REASON on stderr, which some engines show. No fault of a log changes what an engine gets."""
+    from . import log, reporting
+
+    try:
+        reporting.report(run, stage, findings, code, reason, traceback, duration)
+    except Exception as error:  # noqa: BLE001 — the same
+        log.tell(log.Level.ERROR, unexpected("the log", error))
+    if reason:
+        log.tell(log.Level.ERROR, reason)
 
 
 def read_input() -> bytes:
@@ -56,13 +63,6 @@ def write_output(output: bytes) -> None:
             view = view[os.write(1, view) :]
         except OSError as error:
             raise HookError(f"the engine no longer reads the hook's answer ({error.strerror}); start the container again") from None
-
-
-def fault(stage: str, error: Exception) -> str:
-    """The sentence for an error that nobody expected."""
-    return (
-        f"{stage} met a fault of oci-udev-hook itself ({type(error).__name__}: {error}); please report it with the traceback from the log"
-    )
 
 
 def trace() -> str:

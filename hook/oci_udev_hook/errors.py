@@ -21,6 +21,11 @@ class ExitCode(IntEnum):
     CONFIGURATION = 78  #: a bad definition or installation
 
 
+def unexpected(what: str, error: Exception) -> str:
+    """The sentence for an ERROR that nobody expected while WHAT was run."""
+    return f"{what} met a fault of oci-udev-hook itself ({type(error).__name__}: {error}); please report it with its traceback"
+
+
 class HookError(Exception):
     """The root of all expected errors; `str()` of one is what a person reads."""
 

@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Allotment, Container, Lease, Request
+
+
+class Outcome(StrEnum):
+    """How a stage ended."""
+
+    NOTHING = "nothing"  #: there was nothing to do
+    ALLOTTED = "allotted"
+    CONFIRMED = "confirmed"
+    RELEASED = "released"
+    REFUSED = "refused"
+    FAILED = "failed"  #: by a fault of the hook
 
 
 class Findings:
@@ -17,7 +30,7 @@ class Findings:
         self.units: tuple[str, ...] = ()
         self.notes: tuple[str, ...] = ()
         self.warnings: tuple[str, ...] = ()
-        self.result = ""
+        self.outcome = Outcome.NOTHING
 
     def asker(self, container: Container) -> None:
         """Who asks."""

@@ -1,7 +1,8 @@
-"""The door to the log: one event for each hook run, to the journal or syslog for an engine, to stderr for a person.
+"""The door to the log: one event for each hook run, to the journal or syslog for an engine; sentences on stderr for a person.
 
 Loading structlog costs seven bare interpreters, and an engine waits meanwhile; so the event of a run that went well is written here,
-in the very bytes that structlog's JSONRenderer makes of it (a test compares them). Failures, warnings and `--debug` go through structlog.
+in the very bytes that structlog's JSONRenderer makes of it (a test compares them). Failures, warnings, `--debug` and the verbs go
+through structlog, and where that is not installed through the same few lines, since a refusal must reach its reader all the same.
 """
 
 from __future__ import annotations
@@ -33,45 +34,67 @@ class Level(IntEnum):
     DEBUG = 7
 
 
-class Log:
-    """Where this run's events go."""
-
-    def __init__(self, *, for_engine: bool, debug: bool = False) -> None:
-        self.for_engine = for_engine
-        self.debug_wanted = debug
-
-    def event(self, event: str, level: Level, fields: Mapping[str, object]) -> None:
-        """Write EVENT with its FIELDS (JSON values). A log that cannot be written stops nothing."""
-        if level is Level.DEBUG and not self.debug_wanted:
-            return
-        at_terminal = not self.for_engine or sys.stderr.isatty()
-        if at_terminal or self.debug_wanted or level < Level.INFO:
-            line = render_with_structlog(event, level, fields, console=at_terminal)
-        else:
-            line = render(event, level, fields)
-        if not at_terminal:
-            send(line, level)
-        if at_terminal or self.debug_wanted:
-            print(line, file=sys.stderr)
+def event(name: str, level: Level, fields: Mapping[str, object], *, debug: bool = False) -> None:
+    """Write the event NAME of a stage with its FIELDS (JSON values) to the log, with DEBUG to stderr as well."""
+    through_structlog = debug or level < Level.INFO
+    line = render_with_structlog(name, level, fields) if through_structlog else render(name, level, fields)
+    written = send(line, level)
+    if debug or not written:
+        print(line, file=sys.stderr)
 
 
-def render(event: str, level: Level, fields: Mapping[str, object]) -> str:
+def tell(level: Level, text: str) -> None:
+    """Tell a person the sentences in TEXT, a line each, on stderr: in colours at a terminal, else behind the program's name."""
+    for sentence in text.splitlines():
+        print(render_for_person(level, visible(sentence)), file=sys.stderr)
+
+
+def visible(text: str) -> str:
+    """TEXT with what is not printable as escapes: a device's strings are its maker's words, and must not steer a terminal."""
+    return "".join([letter if letter.isprintable() else letter.encode("unicode_escape", "surrogatepass").decode() for letter in text])
+
+
+def render(name: str, level: Level, fields: Mapping[str, object]) -> str:
     """The event as one line of JSON: its fields in their order, then `event` and `level`."""
-    return json.dumps({**fields, "event": event, "level": level.name.lower()})
+    return json.dumps({**fields, "event": name, "level": level.name.lower()})
 
 
-def render_with_structlog(event: str, level: Level, fields: Mapping[str, object], *, console: bool) -> str:
-    """The same through structlog; for a CONSOLE in lines for the eye, with colours where stderr is a terminal."""
+def render_with_structlog(name: str, level: Level, fields: Mapping[str, object]) -> str:
+    """The same through structlog."""
+    structlog = load()
+    if structlog is None:
+        return render(name, level, fields)
+    return through(structlog, structlog.processors.JSONRenderer(), name, level, fields)
+
+
+def render_for_person(level: Level, sentence: str) -> str:
+    """SENTENCE through structlog, in a form for stderr as it is."""
+    structlog = load()
+    plain = f"{IDENTIFIER}: {sentence}"
+    if structlog is None:
+        return plain
+    renderer = structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else lambda *_: plain
+    return through(structlog, renderer, sentence, level, {})
+
+
+def load() -> Any:
+    """structlog, None where it is not installed: Fedora has no package of it."""
     allow()
-    import structlog
+    try:
+        import structlog
+    except ImportError:
+        return None
+    return structlog
 
-    renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty()) if console else structlog.processors.JSONRenderer()
+
+def through(structlog: Any, renderer: Any, name: str, level: Level, fields: Mapping[str, object]) -> str:
+    """What structlog makes of an event with RENDERER as its last processor."""
     logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=[structlog.stdlib.add_log_level, renderer])
-    return str(getattr(logger, level.name.lower())(event, **fields))
+    return str(getattr(logger, level.name.lower())(name, **fields))
 
 
-def send(line: str, level: Level) -> None:
-    """Hand LINE to the journal, else to syslog, else to stderr."""
+def send(line: str, level: Level) -> bool:
+    """Hand LINE to the journal, else to syslog; whether one took it."""
     # The module under `socket`: its own wrapper makes enums of all constants, which takes 4 ms of each container start.
     import _socket
 
@@ -81,9 +104,9 @@ def send(line: str, level: Level) -> None:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM | _socket.SOCK_CLOEXEC | _socket.SOCK_NONBLOCK)
         try:
             connection.sendto(message.encode(errors="backslashreplace"), path)
-            return
         except OSError:
             continue
         finally:
             connection.close()
-    print(line, file=sys.stderr)
+        return True
+    return False

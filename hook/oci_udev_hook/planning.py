@@ -12,7 +12,7 @@ from .errors import ConfigurationError, UnavailableError
 from .frozen import frozen
 from .injection import edits as injection
 from .injection import mark as marks
-from .injection import notes, rights
+from .injection import notes, placing, rights
 from .requests import annotations as requests
 
 TYPE_CHECKING = False
@@ -45,14 +45,14 @@ class Plan:
     mark: marks.Mark
 
 
-def propose(run: Run, config: Config, findings: Findings, name: str | None = None) -> Proposal:
-    """What the container of CONFIG asks for, and what the host has of it. NAME is the container's, where the caller knows better.
+def propose(run: Run, config: Config, folder: str, findings: Findings, name: str | None = None) -> Proposal:
+    """What the container of CONFIG asks for, and what the host has of it.
+
+    FOLDER is where the hook runs, which some engines make the bundle; NAME is the container's, where the caller knows better.
 
     Raises HookError: for a bad annotation, an unknown resource, or one whose definition is faulty.
     """
-    asker = container.identify(
-        config.value, cwd=os.getcwd(), who=run.who, container_names=requests.containers(config.annotations), name=name
-    )
+    asker = container.identify(config.value, cwd=folder, who=run.who, container_names=requests.containers(config.annotations), name=name)
     findings.asker(asker)
     requests.refuse_mark(config.annotations)
     asked = requests.read(config.annotations, asker.kube)
@@ -81,8 +81,9 @@ def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> P
     living = leases_of_others(proposal, ledger)
     allotments = allot(proposal, living, ledger.previous(asker.name or asker.id))
     findings.allotted(allotments)
-    findings.notes = notes.notes(asker, allotments)
-    edits = injection.edits(asker, allotments)
+    placements = placing.place(asker, allotments)
+    edits = injection.edits(asker, allotments, placements)
+    findings.notes = notes.notes(asker, placements, edits)
     holder = allocation.reservation(asker, allocation.engine(os.getppid()), ledger.boot, run.who.uid)
     leases = allocation.leases(allotments, holder)
     return Plan(asker, allotments, edits, leases, marks.make(asker.id, ledger.boot, asker.name, leases, edits))

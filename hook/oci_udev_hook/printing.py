@@ -6,8 +6,10 @@ import difflib
 import json
 import time
 
+from .allocation import held_by
 from .edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from .frozen import frozen
+from .log import visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,11 +26,6 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     cells = [[visible(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
     return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
-
-
-def visible(text: str) -> str:
-    """TEXT with what is not printable as escapes: a device's strings are its maker's words."""
-    return "".join(letter if letter.isprintable() else letter.encode("unicode_escape", "surrogatepass").decode() for letter in text)
 
 
 def as_json(value: object) -> str:
@@ -103,9 +100,8 @@ def resource_table(rows: Iterable[ResourceRow]) -> str:
 
 
 def holders(unit: Unit, living: Iterable[Lease]) -> tuple[str, ...]:
-    """What the containers are called that hold UNIT by one of the LIVING leases, by identity or by device number."""
-    found = [lease.holder.label for lease in living if lease.unit == unit.identity or not unit.numbers.isdisjoint(lease.numbers)]
-    return tuple(dict.fromkeys(found))
+    """What the containers are called that hold UNIT by one of the LIVING leases."""
+    return tuple([lease.holder.label for lease in held_by(unit, living)])
 
 
 def unit_fields(unit: Unit, living: Iterable[Lease]) -> dict[str, object]:

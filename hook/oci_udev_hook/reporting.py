@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
-from . import decisions
-from .log import Level, Log
+from . import decisions, log
+from .errors import ExitCode
+from .findings import Outcome
+from .log import Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def report(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
-    """Log the run of STAGE, which took DURATION seconds, and keep what it decided. REASON is empty where CODE is 0."""
-    outcome = "refused" if code else findings.result
+    """Keep what STAGE decided and log its run, which took DURATION seconds. REASON is empty where CODE is 0."""
+    outcome = Outcome.FAILED if code == ExitCode.SOFTWARE else Outcome.REFUSED if code else findings.outcome
+    if stage == "precreate" or code:
+        decisions.keep(run.state_dir, decision(stage, findings, code, outcome, reason))
     level = Level.ERROR if code else Level.WARNING if findings.warnings else Level.INFO
     fields: dict[str, object] = {
         "container": findings.name or findings.container,
@@ -26,12 +30,10 @@ def report(run: Run, stage: str, findings: Findings, code: int, reason: str, tra
     }
     extra = {"notes": findings.notes, "warnings": findings.warnings, "code": int(code), "reason": reason, "traceback": traceback}
     fields.update({name: value for name, value in extra.items() if value})
-    Log(for_engine=True, debug=run.debug).event(stage, level, fields)
-    if stage == "precreate" or code:
-        decisions.keep(run.state_dir, decision(stage, findings, code, outcome, reason))
+    log.event(stage, level, fields, debug=run.debug)
 
 
-def decision(stage: str, findings: Findings, code: int, outcome: str, reason: str) -> decisions.Decision:
+def decision(stage: str, findings: Findings, code: int, outcome: Outcome, reason: str) -> decisions.Decision:
     """The decision in the form that is kept."""
     return decisions.Decision(
         stage=stage,
@@ -39,7 +41,7 @@ def decision(stage: str, findings: Findings, code: int, outcome: str, reason: st
         name=findings.name,
         time=time.time(),
         code=int(code),
-        outcome=outcome,
+        outcome=outcome.value,
         reason=reason,
         requests=findings.requests,
         units=findings.units,

@@ -5,6 +5,10 @@ One truth: `planning` makes the plan that dry-run shows, precreate writes into c
 
 from __future__ import annotations
 
+import os
+
+from .findings import Outcome
+from .places import make_state_dir
 from .requests import annotations as requests
 
 TYPE_CHECKING = False
@@ -23,26 +27,26 @@ def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
     if not requests.asks(config.annotations) and requests.INJECTED not in config.annotations:
         return data
 
-    from . import allocation, places, planning
+    from . import allocation, planning
     from .injection import config as injection
 
-    places.make_state_dir(run.state_dir)
-    proposal = planning.propose(run, config, findings)
+    make_state_dir(run.state_dir)
+    proposal = planning.propose(run, config, os.getcwd(), findings)
     if not proposal.wanted:
         return data
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         plan = planning.decide(proposal, ledger, findings)
-        answer = ociconfig.render(injection.patch(config.value, plan.edits, plan.mark))
+        answer = ociconfig.render(injection.patch(config.value, plan.mark))
         ledger.commit(plan.leases, plan.container.id)
-    findings.result = "allotted"
+    findings.outcome = Outcome.ALLOTTED
     return answer
 
 
-def dry_run(run: Run, config: Config, findings: Findings, container: str | None = None) -> Plan:
-    """The plan that precreate would carry out for CONFIG now; no lease is taken, nothing is written."""
+def dry_run(run: Run, config: Config, folder: str, findings: Findings, container: str | None = None) -> Plan:
+    """The plan that precreate would carry out now for CONFIG, run in FOLDER; no lease is taken, nothing is written."""
     from . import allocation, planning
 
-    proposal = planning.propose(run, config, findings, container)
+    proposal = planning.propose(run, config, folder, findings, container)
     return planning.decide(proposal, allocation.Ledger.read_only(run.state_dir, uid=run.who.uid), findings)
 
 
@@ -57,7 +61,7 @@ def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
     if mark is not None:
         confirming.check(mark, config)
         confirming.confirm(run, mark, state, findings)
-        findings.result = "confirmed"
+        findings.outcome = Outcome.CONFIRMED
     return b""
 
 
@@ -67,9 +71,10 @@ def poststop(run: Run, data: bytes, findings: Findings) -> bytes:
 
     state = ociconfig.read_state(data)
     findings.container = state.id
+    places = bundles.folders(run, state)
     confirming.release(run, state, findings)
-    bundles.clean(run, state)
-    findings.result = "released"
+    bundles.clean(state, places)
+    findings.outcome = Outcome.RELEASED
     return b""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from . import ociconfig, printing, texts, typed
@@ -25,11 +26,23 @@ SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, 
 
 
 def config(options: Namespace) -> Config:
-    """The config that OPTIONS name, with the annotations that they add. Raises UsageError."""
+    """The config that OPTIONS name, as the hook would get it: without its own edits of an earlier run, with the annotations added.
+
+    Raises UsageError.
+    """
     added = added_annotations(options)
     found = ociconfig.read(*read(options, bool(added)))
-    annotations = {**found.annotations, **added}
-    return replace(found, value={**found.value, "annotations": annotations}, annotations=annotations) if added else found
+    value = injection.unpatch(found.value)
+    if added:
+        value = {**value, "annotations": {**typed.Fields(value).texts("annotations"), **added}}
+    return replace(found, value=value, annotations=typed.Fields(value).texts("annotations"))
+
+
+def folder(options: Namespace) -> str:
+    """The folder that the hook would run in: the bundle's, as far as OPTIONS tell."""
+    if options.config in (None, "-"):
+        return os.path.abspath(str(options.bundle or "."))
+    return os.path.dirname(os.path.abspath(str(options.config)))
 
 
 def added_annotations(options: Namespace) -> dict[str, str]:
@@ -101,7 +114,7 @@ def text(plan: Plan, config: Config, findings: Findings) -> str:
     """PLAN for the eye, and the diff of CONFIG."""
     if not plan.allotments:
         return f"{plan.container.label} asks for no devices: it starts as it is"
-    after = shown(injection.patch(config.value, plan.edits, plan.mark))
+    after = shown(injection.patch(config.value, plan.mark))
     return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(config.value, after)])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import allocation, decisions, inventory, places, printing, stages
+from . import allocation, decisions, inventory, log, places, printing, stages
 from .allocation import others
 from .errors import ExitCode, HeldError, HookError, UnavailableError, UsageError
 from .findings import Findings
@@ -24,10 +24,10 @@ def say(text: str) -> None:
     print(text)
 
 
-def complain(*sentences: str) -> None:
-    """A line for each sentence to standard error."""
+def warn(*sentences: str) -> None:
+    """What a person should know beside the answer."""
     for sentence in sentences:
-        print(f"{places.NAME}: {printing.visible(sentence)}", file=sys.stderr)
+        log.tell(log.Level.WARNING, sentence)
 
 
 def resources(run: Run, options: Namespace) -> int:
@@ -39,7 +39,7 @@ def resources(run: Run, options: Namespace) -> int:
         printing.ResourceRow(
             name=resource.name,
             units=len(survey.units[resource.name]),
-            free=sum(len(printing.holders(unit, living)) < resource.sharing for unit in survey.units[resource.name]),
+            free=sum(allocation.has_room(resource, allocation.held_by(unit, living)) for unit in survey.units[resource.name]),
             sharing=resource.sharing,
             source=resource.source,
         )
@@ -55,7 +55,7 @@ def resources(run: Run, options: Namespace) -> int:
         say(printing.resource_table(rows))
     else:
         say(f"no resource is defined in {' or '.join(f'{folder}/resources.d' for folder in run.config_dirs)}")
-    complain(*catalog.faults, *survey.warnings)
+    warn(*catalog.faults, *survey.warnings)
     return ExitCode.CONFIGURATION if catalog.faults else ExitCode.DONE
 
 
@@ -75,7 +75,7 @@ def devices(run: Run, options: Namespace) -> int:
         say(printing.unit_table(units, living))
     else:
         say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
-    complain(*survey.warnings)
+    warn(*catalog.faults, *survey.warnings)
     return ExitCode.DONE
 
 
@@ -108,7 +108,7 @@ def leases(run: Run, options: Namespace) -> int:
     else:
         say(printing.lease_table(found) if found else "no device is leased")
         say(UNCOUNTED)
-    complain(*faults)
+    warn(*faults)
     return ExitCode.DONE
 
 
@@ -132,7 +132,7 @@ def release(run: Run, options: Namespace) -> int:
                 "after which its devices can be in two containers"
             )
         for lease in ledger.release(holder.container):
-            say(f"{holder.label} no longer holds {lease.unit} of {lease.resource} ({', '.join(lease.nodes)})")
+            say(log.visible(f"{holder.label} no longer holds {lease.unit} of {lease.resource} ({', '.join(lease.nodes)})"))
     return ExitCode.DONE
 
 
@@ -178,9 +178,10 @@ def dry_run(run: Run, options: Namespace) -> int:
     config = trial.config(options)
     findings = Findings()
     try:
-        plan = stages.dry_run(run, config, findings, options.container)
+        plan = stages.dry_run(run, config, trial.folder(options), findings, options.container)
     except HookError as error:
         if not options.json:
+            warn(*findings.warnings)
             raise
         say(printing.as_json(trial.refusal(findings, error)))
         return error.code
@@ -188,7 +189,7 @@ def dry_run(run: Run, options: Namespace) -> int:
         say(printing.as_json(trial.as_fields(plan, findings)))
     else:
         say(trial.text(plan, config, findings))
-        complain(*findings.warnings)
+        warn(*findings.warnings)
     return ExitCode.DONE
 
 

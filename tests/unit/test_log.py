@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from oci_udev_hook import log
-from oci_udev_hook.log import Level, Log
+from oci_udev_hook.log import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,26 +32,45 @@ def test_both_forms_of_an_event_are_the_same_bytes(level: Level) -> None:
     """What is written without structlog is what structlog would write."""
     plain = log.render("precreate", level, FIELDS)
 
-    assert plain == log.render_with_structlog("precreate", level, FIELDS, console=False)
+    assert plain == log.render_with_structlog("precreate", level, FIELDS)
     assert json.loads(plain)["level"] == level.name.lower()
 
 
-def test_a_person_reads_lines_not_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Outside an engine, events are for the eye."""
-    Log(for_engine=False).event("kube", Level.WARNING, {"file": "pod.yaml"})
+class Terminal(io.StringIO):
+    """A stderr at which a person sits."""
 
-    shown = capsys.readouterr().err
-    assert "warning" in shown
-    assert "file=pod.yaml" in shown
-    assert not shown.startswith("{")
+    def isatty(self) -> bool:
+        return True
 
 
-@pytest.mark.parametrize(("debug", "count"), [(False, 0), (True, 1)], ids=["without --debug", "with --debug"])
-def test_debug_events_come_only_when_wanted(debug: bool, count: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """They are for --debug alone."""
-    Log(for_engine=False, debug=debug).event("looked", Level.DEBUG, {"devices": 3})
+def test_a_person_at_a_terminal_reads_sentences_in_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One a line, by structlog's console renderer; what could steer the terminal is shown, not sent."""
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    log.tell(Level.WARNING, "one\x1b[2J\ntwo")
+    first, second = terminal.getvalue().splitlines()
 
-    assert len(capsys.readouterr().err.splitlines()) == count
+    assert "warning" in first
+    assert "\x1b[" in first
+    assert "one\\x1b[2J" in first
+    assert "two" in second
+
+
+def test_elsewhere_a_sentence_stands_behind_the_programs_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """As grep and scripts like it."""
+    log.tell(Level.ERROR, "one\ntwo")
+
+    assert capsys.readouterr().err == "oci-udev-hook: one\noci-udev-hook: two\n"
+
+
+def test_without_structlog_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fedora has no package of it: a refusal still reaches its reader, in the same bytes."""
+    expected = log.render_with_structlog("precreate", Level.ERROR, FIELDS)
+    monkeypatch.setitem(sys.modules, "structlog", None)
+    log.tell(Level.ERROR, "a sentence")
+
+    assert log.render_with_structlog("precreate", Level.ERROR, FIELDS) == expected
+    assert capsys.readouterr().err == "oci-udev-hook: a sentence\n"
 
 
 @pytest.fixture(name="sockets")
@@ -73,7 +93,7 @@ def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, sock
     """In its native form."""
     journal, _ = sockets
     journal.bind(log.JOURNAL_SOCKET)
-    Log(for_engine=True).event("precreate", Level.INFO, {"container": "c"})
+    log.event("precreate", Level.INFO, {"container": "c"})
 
     expected = b'PRIORITY=6\nSYSLOG_IDENTIFIER=oci-udev-hook\nMESSAGE={"container": "c", "event": "precreate", "level": "info"}\n'
     assert journal.recv(4096) == expected
@@ -83,7 +103,7 @@ def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tupl
     """With facility daemon and the event's priority."""
     _, syslog = sockets
     syslog.bind(log.SYSLOG_SOCKET)
-    Log(for_engine=True).event("precreate", Level.ERROR, {"container": "c"})
+    log.event("precreate", Level.ERROR, {"container": "c"})
 
     expected = f'<27>oci-udev-hook[{os.getpid()}]: {{"container": "c", "event": "precreate", "level": "error"}}'
     assert syslog.recv(4096).decode() == expected
@@ -91,13 +111,25 @@ def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tupl
 
 def test_a_log_that_is_nowhere_stops_nothing(sockets: tuple[socket.socket, socket.socket]) -> None:
     """No journal, no syslog: the event goes to stderr."""
-    Log(for_engine=True).event("precreate", Level.INFO, {"container": "c"})
+    log.event("precreate", Level.INFO, {"container": "c"})
+
+
+def test_debug_writes_the_event_to_stderr_as_well(sockets: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside the journal."""
+    journal, _ = sockets
+    journal.bind(log.JOURNAL_SOCKET)
+    stderr = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stderr)
+    log.event("precreate", Level.INFO, {"container": "c"}, debug=True)
+
+    assert stderr.getvalue() == '{"container": "c", "event": "precreate", "level": "info"}\n'
+    assert journal.recv(4096)
 
 
 def test_the_success_path_does_not_load_structlog() -> None:
     """An event at level info for an engine is written without it."""
     script = (
-        "import sys; from oci_udev_hook.log import Level, Log; Log(for_engine=True).event('precreate', Level.INFO, {}); "
+        "import sys; from oci_udev_hook import log; from oci_udev_hook.log import Level; log.event('precreate', Level.INFO, {}); "
         "sys.exit('structlog' in sys.modules)"
     )
     source = str(Path(log.__file__).parents[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -77,6 +78,14 @@ def test_wrong_global_options_are_named(arguments: tuple[str, ...], message: str
     assert capsys.readouterr().err == f"oci-udev-hook: {message}\n"
 
 
+def test_bad_options_in_a_hook_json_reach_the_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(("--verbose", "precreate")) == 64
+    sentence, event = capsys.readouterr().err.splitlines()
+
+    assert sentence.startswith("oci-udev-hook: there is no global option --verbose")
+    assert json.loads(event)["event"] == "start"
+
+
 def test_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(("--version",)) == 0
     assert capsys.readouterr().out == f"oci-udev-hook {__version__}\n"
@@ -97,7 +106,7 @@ def test_bad_usage_has_its_exit_code(arguments: tuple[str, ...], capsys: pytest.
         pytest.param(
             ">/dev/full",
             70,
-            "oci-udev-hook: what this verb prints or reads cannot be written or read: No space left on device\n",
+            "oci-udev-hook: the answer cannot be written to standard output: No space left on device\n",
             id="full",
         ),
         pytest.param("| true", 0, "", id="a reader that has gone"),

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from oci_udev_hook import engine, ociconfig, places, stages
+from oci_udev_hook import decisions, engine, log, ociconfig, places, stages
 from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.run import Run
@@ -131,7 +131,7 @@ def test_create_runtime_confirms_with_the_pid(run: Run, tmp_path: Path) -> None:
     findings = Findings()
     stages.create_runtime(run, state(bundle, pid=os.getpid()), findings)
 
-    assert (findings.result, len(findings.units)) == ("confirmed", 2)
+    assert (findings.outcome, len(findings.units)) == ("confirmed", 2)
 
 
 def test_poststop_releases_and_cleans_the_bundle(run: Run, tmp_path: Path) -> None:
@@ -230,18 +230,50 @@ def test_create_runtime_refuses_a_lease_that_has_ended(run: Run, tmp_path: Path)
 
 
 def test_a_state_whose_bundle_is_the_root_is_found_by_its_lease(run: Run, tmp_path: Path) -> None:
-    """Case 27: so crun has it under --uidmap."""
+    """Case 27: so crun has it under --uidmap, at createRuntime and at poststop."""
     storage = tmp_path / "storage"
     bundle = storage / "overlay-containers" / ONE / "userdata"
     bundle.mkdir(parents=True)
     asked = config("kernel.example/random: 1")
     asked["root"]["path"] = str(storage / "overlay" / ("ab" * 32) / "merged")
-    answer = stages.precreate(run, json.dumps(asked).encode(), Findings())
-    (bundle / "config.json").write_bytes(answer)
+    (bundle / "config.json").write_bytes(stages.precreate(run, json.dumps(asked).encode(), Findings()))
     findings = Findings()
     stages.create_runtime(run, state(Path("/"), pid=os.getpid()), findings)
+    stages.poststop(run, state(Path("/")), Findings())
 
-    assert findings.result == "confirmed"
+    assert findings.outcome == "confirmed"
+    assert json.loads((bundle / "config.json").read_text()) == asked
+
+
+def test_a_log_that_fails_changes_nothing_for_the_engine(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code is the stage's, and the decision is kept first."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("of a test")
+
+    monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config("kernel.example/random: 3")).encode())
+    monkeypatch.setattr(log, "event", fail)
+
+    assert engine.main(run, "precreate") == 69
+    assert "of a test" in capsys.readouterr().err
+    assert [decision.code for decision in decisions.find(run.state_dir, ONE)] == [69]
+
+
+def test_the_command_that_cleans_a_bundle_is_safe_to_paste(run: Run, tmp_path: Path) -> None:
+    """A bundle is another's word: nothing in it runs in root's shell."""
+    patched = precreate(run, "kernel.example/random: 1")
+    mark = json.loads(patched["annotations"][MARK])
+    mark["container"] = f"x' ; touch {tmp_path}/ran ; echo '"
+    patched["annotations"][MARK] = json.dumps(mark)
+    with pytest.raises(UsageError) as error:
+        stages.create_runtime(run, state(bundle_of(tmp_path, patched), pid=os.getpid()), Findings())
+    command = str(error.value).partition("start it again: ")[2].replace("| oci-udev-hook poststop", "| cat")
+    printed = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
+
+    assert json.loads(printed.stdout)["id"] == mark["container"]
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize(
@@ -279,7 +311,7 @@ def test_the_hooks_own_mark_is_refused_in_what_a_user_writes(run: Run) -> None:
 
 def test_the_plan_of_dry_run_is_what_precreate_does(run: Run) -> None:
     """Edit by edit."""
-    plan = stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), Findings())
+    plan = stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), "/", Findings())
     patched = precreate(run, "kernel.example/random: 2")
     done = json.loads(patched["annotations"][MARK])["edits"]
 
@@ -295,7 +327,7 @@ def edit_as_json(edit: Any) -> object:
 
 def test_dry_run_leases_nothing(run: Run) -> None:
     """It needs no right to the state folder, and leaves none behind."""
-    stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), Findings())
+    stages.dry_run(run, ociconfig.read(json.dumps(config("kernel.example/random: 2")).encode()), "/", Findings())
 
     assert not Path(run.state_dir).exists()
 
@@ -364,8 +396,7 @@ def test_a_fault_of_the_hooks_own_has_its_code_and_its_traceback_in_the_log(
     assert code == 70
     assert json.loads(event)["traceback"].startswith("Traceback (most recent call last)")
     assert sentence == (
-        "oci-udev-hook: precreate met a fault of oci-udev-hook itself (ZeroDivisionError: of a test); "
-        "please report it with the traceback from the log"
+        "oci-udev-hook: precreate met a fault of oci-udev-hook itself (ZeroDivisionError: of a test); please report it with its traceback"
     )
 
 

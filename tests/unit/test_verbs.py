@@ -15,6 +15,7 @@ import pytest
 
 from oci_udev_hook import engine
 from oci_udev_hook.__main__ import main
+from oci_udev_hook.inventory import database
 from oci_udev_hook.places import User
 from oci_udev_hook.run import Run
 
@@ -27,6 +28,7 @@ class Person:
 
     def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder, self.capsys, self.monkeypatch = folder, capsys, monkeypatch
+        self.answers: list[bytes] = []
         (folder / "config" / "resources.d").mkdir(parents=True)
 
     def define(self, name: str, text: str) -> None:
@@ -37,7 +39,7 @@ class Person:
         """A container's precreate; its exit code."""
         config = {"ociVersion": "1.0.2", "annotations": {LIMITS: asked}, "linux": {"cgroupsPath": f"/libpod_parent/libpod-{container}"}}
         self.monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config).encode())
-        self.monkeypatch.setattr(engine, "write_output", lambda output: None)
+        self.monkeypatch.setattr(engine, "write_output", self.answers.append)
         run = Run(User(os.geteuid(), rootless=False), (str(self.folder / "config"),), str(self.folder / "state"))
         code = engine.main(run, "precreate")
         self.capsys.readouterr()
@@ -262,6 +264,39 @@ def test_dry_run_has_the_exit_code_that_the_start_would_have(person: Person) -> 
     assert json.loads(out)["reason"].startswith("3 of kernel.example/random were asked for")
 
 
+def test_dry_run_of_a_running_containers_bundle_shows_what_a_start_would_do_now(person: Person, tmp_path: Path) -> None:
+    """The hook's edits of the last start are not what it starts with, and its own lease is not in its way."""
+    person.start(ONE, "kernel.example/random: 2")
+    (tmp_path / "config.json").write_bytes(person.answers[-1])
+    plan = person.json("dry-run", "--json", "--bundle", str(tmp_path))
+
+    assert (plan["exit_code"], len(plan["units"])) == (0, 2)
+
+
+def test_dry_run_tells_of_a_missing_database_where_that_may_be_the_reason(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case 37."""
+    person.define("60-serial.toml", "[[resource]]\nname = 'kernel.example/serial'\nmatch = ['ENV{ID_SERIAL}==\"x\"']\n")
+    monkeypatch.setattr(database, "present", lambda *_: False)
+    code, _, err = person.says("dry-run", "--limits", "kernel.example/serial: 1")
+
+    assert code == 69
+    assert err.startswith(
+        "oci-udev-hook: the udev database /run/udev/data is not there, so properties (ENV, ID_…), tags and links are missing"
+    )
+
+
+def test_free_is_what_a_start_could_get(person: Person) -> None:
+    """A unit that was promised to one container alone is not free for a resource that shares it."""
+    person.define(
+        "60-shared.toml", "[[resource]]\nname = 'kernel.example/shared'\nmatch = ['SUBSYSTEM==\"mem\", KERNEL==\"random\"']\nsharing = 2\n"
+    )
+    person.start(ONE, "kernel.example/random=random")
+    free = {row["name"]: row["free"] for row in person.json("resources", "--json")["resources"]}
+
+    assert free == {"kernel.example/random": 1, "kernel.example/shared": 0, "kernel.example/zero": 1}
+    assert person.says("dry-run", "--limits", "kernel.example/shared")[0] == 75
+
+
 def test_dry_run_of_what_asks_for_nothing(person: Person) -> None:
     assert person.says("dry-run", stdin='{"ociVersion": "1.0.2"}') == (0, "this container asks for no devices: it starts as it is\n", "")
 
@@ -334,5 +369,5 @@ def test_kube_names_all_faulty_files_at_once(person: Person, tmp_path: Path) -> 
     assert (code, out) == (64, "")
     assert err == (
         "oci-udev-hook: DIR/bad.yaml is no UTF-8 text: byte 0 is 0xff; save it as UTF-8\n"
-        "DIR/none.yaml cannot be read: No such file or directory; see that it is there and yours to read\n"
+        "oci-udev-hook: DIR/none.yaml cannot be read: No such file or directory; see that it is there and yours to read\n"
     )

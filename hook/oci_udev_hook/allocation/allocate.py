@@ -98,6 +98,17 @@ def allocate(
     return assign(situation, [slots[slot] for slot in sorted(served)], choices)
 
 
+def held_by(unit: Unit, leases: Iterable[Lease]) -> tuple[Lease, ...]:
+    """One of LEASES for each container that holds UNIT, by identity or by device number."""
+    held = [lease for lease in leases if lease.unit == unit.identity or not unit.numbers.isdisjoint(lease.numbers)]
+    return tuple({lease.holder.container: lease for lease in held}.values())
+
+
+def has_room(resource: Resource, held: tuple[Lease, ...]) -> bool:
+    """Whether RESOURCE may give a unit to one more container than HELD it: what each holder was promised counts as well."""
+    return all(len(held) < sharing for sharing in (resource.sharing, *[lease.sharing for lease in held]))
+
+
 def takeable(request: Request, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
     """The units that REQUEST could take: all, or those of the name that it gives; an identity is always the name of one."""
     if request.unit is None:

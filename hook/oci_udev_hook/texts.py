@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import typed
+from . import files, typed
 from .errors import UsageError
 
 
@@ -35,10 +35,14 @@ def read_text(name: str) -> str:
 
 def write_text(name: str, text: str) -> None:
     """Write TEXT to the file NAME. Raises UsageError."""
-    temporary = f"{name}.{os.getpid()}.tmp"
+    temporary = f"{name}.{os.getpid()}.new"
     try:
-        with open(temporary, "x", encoding="utf-8", newline="") as file:
-            file.write(text)
-        os.rename(temporary, name)
+        try:
+            with open(temporary, "x", encoding="utf-8", newline="") as file:
+                file.write(text)
+            os.rename(temporary, name)
+        except OSError:
+            files.discard(temporary)
+            raise
     except OSError as error:
         raise UsageError(f"{name} cannot be written: {error.strerror}; see that its folder is there and yours to write") from None

@@ -65,13 +65,13 @@ def test_installing_it_again_is_the_same(view: View) -> None:
 
 
 def test_a_missing_module_is_named_with_the_command_that_brings_it(view: View) -> None:
-    view.run("rm", "-r", "/usr/lib/python3/dist-packages/structlog")
+    view.run("rm", "-r", "/usr/lib/python3/dist-packages/yaml")
     before = files(view)
 
     result = view.run(INSTALL, check=False)
 
     assert result.code == 1
-    assert "no module structlog: apt-get install python3-pyudev python3-jsonschema python3-structlog python3-yaml" in result.err
+    assert "no module yaml: apt-get install python3-pyudev python3-jsonschema python3-structlog python3-yaml" in result.err
     assert files(view) == before
 
 

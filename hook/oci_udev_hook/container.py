@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from . import typed
+from .edit import KEEP_GROUPS
 from .errors import UsageError
 from .frozen import frozen
 from .model import Container
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 OWN_FILES = ("/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf")
 SHARED_FILES = ("/dev/shm",)  # noqa: S108 — a place in containers
 MANAGER = "io.container.manager"
-KEEP_GROUPS = "run.oci.keep_original_groups"  #: crun(1), what podman's `--group-add keep-groups` sets
 #: (container, pod, sandbox) as CRI-O (and podman, the last) and containerd write them.
 CRI = (
     ("io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.cri-o.SandboxID"),
@@ -96,7 +96,7 @@ def _container(
         bundle=bundle,
         uid_map=_mapping(linux, "uidMappings"),
         gid_map=_mapping(linux, "gidMappings"),
-        keeps_groups=annotations.get(KEEP_GROUPS) == "1",
+        keeps_groups=annotations.get(KEEP_GROUPS.key) == KEEP_GROUPS.value,
         binds=binds,
     )
 

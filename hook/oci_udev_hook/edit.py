@@ -63,4 +63,7 @@ class Annotation:
     value: str
 
 
+#: crun(1): the container's process keeps the groups of the user who starts it, as podman's `--group-add keep-groups` has it.
+KEEP_GROUPS = Annotation("run.oci.keep_original_groups", "1")
+
 Edit = Node | CgroupRule | Mount | Variable | Group | Annotation

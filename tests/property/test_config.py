@@ -18,7 +18,6 @@ from oci_udev_hook.model import DeviceNumber, DeviceType
 
 pytestmark = pytest.mark.property
 
-MARK = mark.Mark("c", "b", "n", (), ())
 PATHS = st.sampled_from(["/dev/a", "/dev/b", "/dev/x/c"])
 NUMBERS = st.builds(DeviceNumber, st.sampled_from(DeviceType), st.integers(0, 2), st.integers(0, 1))
 IDS = st.integers(0, 3)
@@ -73,12 +72,17 @@ CONFIGS = fields(
 )
 
 
+def patched(before: dict[str, Any], edits: tuple[Edit, ...]) -> dict[str, Any]:
+    """BEFORE with EDITS and their mark."""
+    return config.patch(before, mark.Mark("c", "b", "n", (), edits))
+
+
 @given(CONFIGS, EDITS)
 def test_edits_go_in_once_and_come_out_whole(before: dict[str, Any], edits: tuple[Edit, ...]) -> None:
     """The config given stays as it was; in twice is in once; out gives back the same document, byte for byte but for its keys' order."""
     kept = copy.deepcopy(before)
     try:
-        after = config.patch(before, edits, MARK)
+        after = patched(before, edits)
     except UsageError:
         assert before == kept
         return
@@ -87,7 +91,7 @@ def test_edits_go_in_once_and_come_out_whole(before: dict[str, Any], edits: tupl
 
     assert before == kept
     assert again == after
-    assert config.patch(again, edits, MARK) == after
+    assert patched(again, edits) == after
     assert json.dumps(config.unpatch(again), sort_keys=True) == json.dumps(kept, sort_keys=True)
 
 
@@ -95,12 +99,12 @@ def test_edits_go_in_once_and_come_out_whole(before: dict[str, Any], edits: tupl
 def test_other_edits_take_the_place_of_the_first(before: dict[str, Any], first: tuple[Edit, ...], second: tuple[Edit, ...]) -> None:
     """Patching anew leaves nothing of the first."""
     try:
-        straight = config.patch(before, second, MARK)
-        after = config.patch(before, first, MARK)
+        straight = patched(before, second)
+        after = patched(before, first)
     except UsageError:
         return
 
-    assert config.patch(after, second, MARK) == straight
+    assert patched(after, second) == straight
 
 
 @given(JSON, EDITS)
@@ -108,7 +112,7 @@ def test_any_document_is_patched_or_refused(document: object, edits: tuple[Edit,
     """Never a traceback."""
     before = {"linux": document, "process": document, "mounts": document, "annotations": document}
     try:
-        config.patch(before, edits, MARK)
+        patched(before, edits)
     except UsageError:
         return
 

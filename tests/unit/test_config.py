@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from oci_udev_hook.edit import Annotation, CgroupRule, Edit, Group, Mount, Node, Variable
+from oci_udev_hook.edit import KEEP_GROUPS, Annotation, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import UsageError
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection import checks, config, mark
-from oci_udev_hook.injection.edits import KEEP_GROUPS
 from oci_udev_hook.model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
 
 DATA = Path(__file__).parents[1] / "data" / "oci"
@@ -34,7 +33,7 @@ EVERYTHING = {"allow": True, "access": "rwm"}
 
 
 def patched(before: dict[str, Any], *edits: Edit) -> dict[str, Any]:
-    return config.patch(before, edits, MARK)
+    return config.patch(before, replace(MARK, edits=edits))
 
 
 def refusal(before: dict[str, Any], *edits: Edit) -> str:

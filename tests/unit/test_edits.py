@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from oci_udev_hook.edit import CgroupRule, Edit, Group, Mount, Node, Variable
+from oci_udev_hook.edit import KEEP_GROUPS, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, HookError, UnavailableError, UsageError
 from oci_udev_hook.frozen import replace
-from oci_udev_hook.injection.edits import KEEP_GROUPS, default_variable, edits
+from oci_udev_hook.injection.edits import default_variable, edits
 from oci_udev_hook.injection.notes import notes
+from oci_udev_hook.injection.placing import place
 from oci_udev_hook.injection.rights import unusable
 from oci_udev_hook.model import Allotment, Container, Device, DeviceNumber, DeviceType, HostNode, Request, Resource, Unit
 
@@ -46,7 +47,17 @@ def allotted(*devices: Device, resource: Resource = FOO) -> tuple[Allotment, ...
 
 
 def given(container: Container, *devices: Device, resource: Resource = FOO) -> tuple[Edit, ...]:
-    return edits(container, allotted(*devices, resource=resource))
+    return changes(container, allotted(*devices, resource=resource))
+
+
+def changes(container: Container, allotments: tuple[Allotment, ...]) -> tuple[Edit, ...]:
+    return edits(container, allotments, place(container, allotments))
+
+
+def noted(container: Container, *devices: Device, resource: Resource = FOO) -> tuple[str, ...]:
+    """The notes on what CONTAINER gets."""
+    allotments = allotted(*devices, resource=resource)
+    return notes(container, place(container, allotments), changes(container, allotments))
 
 
 def refused(container: Container, *devices: Device, resource: Resource = FOO) -> HookError:
@@ -199,7 +210,7 @@ def test_a_path_counts_the_units_of_all_requests_of_the_resource() -> None:
     resource = replace(FOO, path="/dev/zigbee{index}")
     both = allotted(serial(4), resource=resource) + allotted(serial(2), serial(7), resource=resource)
 
-    found = edits(ROOTFUL, both)
+    found = changes(ROOTFUL, both)
 
     assert [(edit.path, edit.number.minor) for edit in found if isinstance(edit, Node)] == [
         ("/dev/zigbee0", 4),
@@ -283,7 +294,7 @@ def test_a_node_where_another_needs_a_folder_is_an_error_of_the_definition() -> 
     both = allotted(serial(0, WHERE="a"), resource=resource) + allotted(serial(1), resource=other)
 
     with pytest.raises(ConfigurationError, match=r"/dev/ttyUSB0 would appear at /dev/a, where /dev/a/b needs a folder; change one path$"):
-        edits(ROOTFUL, both)
+        changes(ROOTFUL, both)
 
 
 def test_the_runtimes_own_device_may_be_asked_for() -> None:
@@ -334,7 +345,7 @@ class TestVariables:
         one, other = replace(FOO, name="a.example/b-c", source=""), replace(FOO, name="a.example/b_c", source="")
 
         with pytest.raises(ConfigurationError) as caught:
-            edits(ROOTFUL, allotted(serial(0), resource=one) + allotted(serial(1), resource=other))
+            changes(ROOTFUL, allotted(serial(0), resource=one) + allotted(serial(1), resource=other))
 
         assert str(caught.value) == (
             "a.example/b-c and a.example/b_c both set OCI_UDEV_A_EXAMPLE_B_C, to different values; give one of them an env of its own"
@@ -352,7 +363,7 @@ def test_two_definitions_of_one_device_give_one_node() -> None:
     """The first one's ownership counts, both variables name it."""
     other = replace(FOO, name="b.example/bar", uid=7, permissions="r")
 
-    found = edits(ROOTFUL, allotted(serial(0)) + allotted(serial(0), resource=other))
+    found = changes(ROOTFUL, allotted(serial(0)) + allotted(serial(0), resource=other))
 
     assert found == (
         Node("/dev/ttyUSB0", number(0), 0o660, 0, DIALOUT),
@@ -513,11 +524,11 @@ class TestNotes:
 
     def test_a_rootful_container_has_none(self) -> None:
         """There is nothing to say."""
-        assert notes(ROOTFUL, allotted(serial(0))) == ()
+        assert noted(ROOTFUL, serial(0)) == ()
 
     def test_crun_keeps_groups_and_runc_does_not(self) -> None:
         """Case 9: the way out is said."""
-        (note,) = notes(ROOTLESS, allotted(serial(0, node=seen_rootless())))
+        (note,) = noted(ROOTLESS, serial(0, node=seen_rootless()))
 
         assert note == (
             "/dev/ttyUSB0 is crw-rw---- 65534:65534, which you may use by a group of yours or an access list: crun keeps your "
@@ -527,7 +538,7 @@ class TestNotes:
 
     def test_groups_that_crun_leaves_out_are_named(self) -> None:
         """Of an image whose root has some."""
-        assert notes(replace(ROOTLESS, groups=(1, 10)), allotted(serial(0, node=seen_rootless())))[-1] == (
+        assert noted(replace(ROOTLESS, groups=(1, 10)), serial(0, node=seen_rootless()))[-1] == (
             "the container keeps your groups for its devices, so crun leaves out its image's own (1, 10)"
         )
 
@@ -535,7 +546,7 @@ class TestNotes:
         """What the definition sets cannot be had."""
         resource = replace(FOO, uid=1, mode=0o600)
 
-        (note,) = notes(ROOTLESS, allotted(serial(0, node=seen_rootless(0o666)), resource=resource))
+        (note,) = noted(ROOTLESS, serial(0, node=seen_rootless(0o666)), resource=resource)
 
         assert note == (
             "hardware-vendor.example/foo (/etc/oci-udev-hook/resources.d/50-foo.toml) sets uid, mode, "
@@ -546,7 +557,7 @@ class TestNotes:
         """A read-only bind mount does not: the kernel asks that of files and folders only."""
         resource = replace(FOO, permissions="r")
 
-        (note,) = notes(ROOTLESS, allotted(serial(0, node=seen_rootless(0o666)), resource=resource))
+        (note,) = noted(ROOTLESS, serial(0, node=seen_rootless(0o666)), resource=resource)
 
         assert note == (
             "hardware-vendor.example/foo (/etc/oci-udev-hook/resources.d/50-foo.toml) gives r only, which nothing enforces rootless: "
@@ -555,7 +566,7 @@ class TestNotes:
 
     def test_runc_binds_the_hosts_node_into_a_user_namespace(self) -> None:
         """With the host's owner and mode."""
-        (note,) = notes(MAPPED, allotted(serial(0)))
+        (note,) = noted(MAPPED, serial(0))
 
         assert note == (
             "crun gives the container a /dev/ttyUSB0 of its own in its user namespace, but runc binds the host's, crw-rw---- 0:20, "
@@ -565,7 +576,7 @@ class TestNotes:
 
     def test_runc_has_no_node_of_another_name_there(self) -> None:
         """It binds the host's file of the container's path."""
-        (note,) = notes(MAPPED, allotted(serial(0), resource=replace(FOO, path="/dev/zigbee", source="")))
+        (note,) = noted(MAPPED, serial(0), resource=replace(FOO, path="/dev/zigbee", source=""))
 
         assert note == (
             "crun makes /dev/zigbee in the container's user namespace, but runc binds the host's file of that path, and there is none: "
@@ -574,4 +585,4 @@ class TestNotes:
 
     def test_a_node_open_to_all_needs_no_note(self) -> None:
         """Both runtimes do."""
-        assert notes(MAPPED, allotted(serial(0, node=HostNode(0o666, 0, 0)))) == ()
+        assert noted(MAPPED, serial(0, node=HostNode(0o666, 0, 0))) == ()

@@ -36,14 +36,14 @@ class Found:
     was: object = None
 
 
-def patch(config: Mapping[str, object], edits: tuple[Edit, ...], mark: Mark) -> dict[str, object]:
-    """CONFIG with EDITS and MARK in it; patching it again gives the same.
+def patch(config: Mapping[str, object], mark: Mark) -> dict[str, object]:
+    """CONFIG with MARK and its edits in it; patching it again gives the same.
 
     Raises UsageError where the container has another device or mount at an edit's path, or where the config is not of OCI's shape.
     """
     draft = Draft(unpatch(config))
     try:
-        found = [put_in(draft, edit) for edit in edits]
+        found = [put_in(draft, edit) for edit in mark.edits]
         annotations = draft.mapping(ANNOTATIONS)
     except typed.TypedError as error:
         raise UsageError(typed.about("the container's config", error)) from None
@@ -52,7 +52,7 @@ def patch(config: Mapping[str, object], edits: tuple[Edit, ...], mark: Mark) -> 
         kept=tuple([index for index, each in enumerate(found) if each.kept]),
         was={index: each.was for index, each in enumerate(found) if each.was is not None},
     )
-    annotations[marks.KEY] = marks.write(replace(mark, edits=edits, undo=undo))
+    annotations[marks.KEY] = marks.write(replace(mark, undo=undo))
     return draft.config
 
 

@@ -7,9 +7,10 @@ nodes and no device cgroup is there, a bind mount of the host's node.
 
 from __future__ import annotations
 
-from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
+from ..edit import KEEP_GROUPS, CgroupRule, Group, Mount, Node, Variable
 from ..errors import ConfigurationError
-from .placing import defined, place
+from .placing import defined
+from .rights import keeps_groups, outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,25 +20,17 @@ if TYPE_CHECKING:
     from ..model import Allotment, Container, Resource
     from .placing import Placement
 
-#: crun(1): the container's process keeps the groups of the user who starts it.
-KEEP_GROUPS = Annotation("run.oci.keep_original_groups", "1")
 
+def edits(container: Container, allotments: tuple[Allotment, ...], placements: tuple[Placement, ...]) -> tuple[Edit, ...]:
+    """The edits that give CONTAINER what ALLOTMENTS name, whose nodes appear at PLACEMENTS.
 
-def edits(container: Container, allotments: tuple[Allotment, ...]) -> tuple[Edit, ...]:
-    """The edits that give CONTAINER what ALLOTMENTS name.
-
-    Raises ConfigurationError (a definition that does not fit the devices: a template, two nodes at one path, two resources for one
-    variable), UsageError (the container's own mounts are in the way) and UnavailableError (a node that has gone meanwhile).
+    Raises ConfigurationError for a variable's template that does not fit the devices, and for two resources that set one variable.
     """
-    placements = place(container, allotments)
     found: list[Edit] = []
     for placement in placements:
         found += _bound(placement) if container.rootless else _made(container, placement)
-    if container.rootless and placements:
-        from .rights import keeps_groups
-
-        if keeps_groups(container, placements):
-            found.append(KEEP_GROUPS)
+    if container.rootless and keeps_groups(container, placements):
+        found.append(KEEP_GROUPS)
     found += _variables(allotments, placements)
     once: dict[object, Edit] = {}
     for edit in found:
@@ -69,15 +62,10 @@ def _ownership(container: Container, placement: Placement) -> tuple[int, int, in
     A user or group that the container's user namespace does not have would stop its start: the process's own takes its place.
     """
     resource, node = placement.resource, placement.node
-    uid = container.uid if resource.uid is None or not _has(container.uid_map, resource.uid) else resource.uid
+    uid = container.uid if resource.uid is None or outside(container.uid_map, resource.uid) is None else resource.uid
     gid = node.gid if resource.gid is None else resource.gid
-    gid = gid if _has(container.gid_map, gid) else container.gid
+    gid = container.gid if outside(container.gid_map, gid) is None else gid
     return uid, gid, node.mode if resource.mode is None else resource.mode
-
-
-def _has(mapping: tuple[tuple[int, int, int], ...], number: int) -> bool:
-    """Whether a user namespace with MAPPING has the id NUMBER; an empty one stands for none, which has all (user_namespaces(7))."""
-    return not mapping or any(inside <= number < inside + size for inside, _, size in mapping)
 
 
 def _bound(placement: Placement) -> Iterator[Edit]:

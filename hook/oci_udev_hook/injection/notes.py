@@ -5,28 +5,29 @@ No config names its runtime, so both are spoken of. For the log and `why`; nothi
 
 from __future__ import annotations
 
-from .placing import defined, place
-from .rights import keeps_groups, needs_group, shown
+from ..edit import KEEP_GROUPS
+from .placing import defined
+from .rights import needs_group, shown, wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..model import Allotment, Container
+    from ..edit import Edit
+    from ..model import Container
     from .placing import Placement
 
 
-def notes(container: Container, allotments: tuple[Allotment, ...]) -> tuple[str, ...]:
-    """The sentences on what CONTAINER gets by ALLOTMENTS; none for a rootful container without a user namespace of its own."""
+def notes(container: Container, placements: tuple[Placement, ...], edits: tuple[Edit, ...]) -> tuple[str, ...]:
+    """The sentences on what CONTAINER gets at PLACEMENTS by EDITS; none for a rootful container without a user namespace of its own."""
     if not container.rootless and not container.user_namespace:
         return ()
-    placements = place(container, allotments)
-    return tuple(dict.fromkeys(_rootless(container, placements) if container.rootless else _mapped(placements)))
+    return tuple(dict.fromkeys(_rootless(container, placements, edits) if container.rootless else _mapped(placements)))
 
 
-def _rootless(container: Container, placements: tuple[Placement, ...]) -> Iterator[str]:
+def _rootless(container: Container, placements: tuple[Placement, ...], edits: tuple[Edit, ...]) -> Iterator[str]:
     """On groups (case 9), on what a bound node keeps, and on what nothing enforces."""
-    if keeps_groups(container, placements):
+    if KEEP_GROUPS in edits:
         yield from _groups(container, placements)
     for placement in placements:
         resource = placement.resource
@@ -78,5 +79,4 @@ def _mapped(placements: tuple[Placement, ...]) -> Iterator[str]:
 
 def _open_to_all(placement: Placement) -> bool:
     """Whether the host's mode lets anyone do what the definition gives."""
-    wanted = (4 if "r" in placement.resource.permissions else 0) | (2 if "w" in placement.resource.permissions else 0)
-    return wanted & ~(placement.node.mode & 6) == 0
+    return wanted(placement.resource) & ~(placement.node.mode & 6) == 0

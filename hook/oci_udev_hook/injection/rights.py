@@ -25,7 +25,7 @@ def unusable(container: Container, unit: Unit, resource: Resource) -> str | None
         return None
     for device in unit.devices:
         if device.node is not None:
-            reason = _denied(container, device, device.node, _wanted(resource))
+            reason = _denied(container, device, device.node, wanted(resource))
             if reason is not None:
                 return reason
     return None
@@ -46,20 +46,19 @@ def loses_nothing(container: Container) -> bool:
 
 def needs_group(container: Container, placement: Placement) -> bool:
     """Whether the container's process has its rights to the node only from a group of the user's (or from an access list, acl(5))."""
-    wanted = _wanted(placement.resource)
-    return wanted & ~_own_rights(container, placement.node) != 0
+    return wanted(placement.resource) & ~_own_rights(container, placement.node) != 0
 
 
-def _denied(container: Container, device: Device, node: HostNode, wanted: int) -> str | None:
-    """Why the process may not do what is WANTED with NODE, None if it may."""
+def _denied(container: Container, device: Device, node: HostNode, asked: int) -> str | None:
+    """Why the process may not do what is ASKED with NODE, None if it may."""
     name = f"{device.devnode} is {shown(device, node)}"
     user = (4 if node.readable else 0) | (2 if node.writable else 0)
-    if wanted & ~user:
+    if asked & ~user:
         return (
-            f"{name} and you may not {_WORDS[wanted & ~user]} it: join its group (`ls -l {device.devnode}` names it) and log in anew, "
+            f"{name} and you may not {_WORDS[asked & ~user]} it: join its group (`ls -l {device.devnode}` names it) and log in anew, "
             'or let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")'
         )
-    lacking = wanted & ~_own_rights(container, node)
+    lacking = asked & ~_own_rights(container, node)
     if lacking and node.uid == 0:
         return (
             f"{name}, whose owner you are, but the container's process is user {container.uid} and may not {_WORDS[lacking]} it: "
@@ -78,7 +77,7 @@ def _denied(container: Container, device: Device, node: HostNode, wanted: int) -
 def _own_rights(container: Container, node: HostNode) -> int:
     """Which of r (4) and w (2) the process has without the user's groups: those of the first class that it is in, path_resolution(7)."""
     uid, gid = outside(container.uid_map, container.uid), outside(container.gid_map, container.gid)
-    groups = {gid, *[outside(container.gid_map, group) for group in container.groups]} - {OVERFLOW}
+    groups = {gid, *[outside(container.gid_map, group) for group in container.groups]} - {None, OVERFLOW}
     if container.uid == 0 and not container.uid_map and OVERFLOW not in (node.uid, node.gid):
         return 6
     if node.uid == uid != OVERFLOW:
@@ -86,12 +85,14 @@ def _own_rights(container: Container, node: HostNode) -> int:
     return (node.mode >> 3 & 6) if node.gid in groups else node.mode & 6
 
 
-def outside(mapping: tuple[tuple[int, int, int], ...], number: int) -> int:
-    """The id NUMBER of a user namespace with MAPPING as its parent, podman's, sees it."""
-    for inside, start, size in mapping:
-        if inside <= number < inside + size:
-            return start + number - inside
-    return OVERFLOW if mapping else number
+def outside(mapping: tuple[tuple[int, int, int], ...], number: int) -> int | None:
+    """The id NUMBER of a user namespace with MAPPING as its parent, podman's, sees it; None where the namespace does not have it.
+
+    An empty mapping stands for no namespace of the container's own, which has all (user_namespaces(7)).
+    """
+    if not mapping:
+        return number
+    return next((start + number - inside for inside, start, size in mapping if inside <= number < inside + size), None)
 
 
 def shown(device: Device, node: HostNode) -> str:
@@ -100,6 +101,6 @@ def shown(device: Device, node: HostNode) -> str:
     return f"{stat.filemode(kind | node.mode)} {node.uid}:{node.gid}"
 
 
-def _wanted(resource: Resource) -> int:
+def wanted(resource: Resource) -> int:
     """Which of r (4) and w (2) the definition gives; nobody makes nodes rootless."""
     return (4 if "r" in resource.permissions else 0) | (2 if "w" in resource.permissions else 0)

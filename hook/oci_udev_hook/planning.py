@@ -58,7 +58,10 @@ def propose(run: Run, config: Config, folder: str, findings: Findings, name: str
     asked = requests.read(config.annotations, asker.kube)
     findings.asked(asked)
     wanted = defined(inventory.load(run.config_dirs, run.cache), asked) if asked else ()
-    survey = inventory.survey([resource for _, resource in wanted])
+    resources = [resource for _, resource in wanted]
+    survey = inventory.survey(resources)
+    if not allocation.exist(wanted, survey.units):
+        survey = inventory.survey(resources, near=True)
     findings.warnings = survey.warnings
     return Proposal(run, asker, wanted, survey)
 
@@ -101,17 +104,12 @@ def leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease
 
 
 def allot(proposal: Proposal, living: tuple[Lease, ...], previous: tuple[str, ...]) -> tuple[Allotment, ...]:
-    """The units that each request gets. For a shortage the host is looked at again, for devices that nearly match."""
-    units = proposal.survey.units
+    """The units that each request gets. Raises HookError for a shortage."""
+    units, near = proposal.survey.units, proposal.survey.near
     reasons = {
         unit.identity: reason
         for resource in dict.fromkeys([resource for _, resource in proposal.wanted])
         for unit in units[resource.name]
         if (reason := rights.unusable(proposal.container, unit, resource))
     }
-    uid = proposal.run.who.uid
-    try:
-        return allocation.allocate(proposal.wanted, units, living, previous, reasons, {}, uid=uid)
-    except UnavailableError:
-        near = inventory.survey([resource for _, resource in proposal.wanted], near=True).near
-        return allocation.allocate(proposal.wanted, units, living, previous, reasons, near, uid=uid)
+    return allocation.allocate(proposal.wanted, units, living, previous, reasons, near, uid=proposal.run.who.uid)

@@ -5,12 +5,25 @@
 
 from __future__ import annotations
 
-from .allocate import allocate, has_room, held_by, leases
+from .allocate import allocate, exist, has_room, held_by, leases
 from .ledger import Ledger
 from .liveness import Engine, engine, process, reservation
 from .view import View
 
-__all__ = ["Engine", "Ledger", "View", "allocate", "engine", "has_room", "held_by", "leases", "process", "reservation", "users_state_dirs"]
+__all__ = [
+    "Engine",
+    "Ledger",
+    "View",
+    "allocate",
+    "engine",
+    "exist",
+    "has_room",
+    "held_by",
+    "leases",
+    "process",
+    "reservation",
+    "users_state_dirs",
+]
 
 
 def users_state_dirs() -> list[tuple[int, str]]:

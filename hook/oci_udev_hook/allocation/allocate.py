@@ -98,6 +98,12 @@ def allocate(
     return assign(situation, [slots[slot] for slot in sorted(served)], choices)
 
 
+def exist(wanted: tuple[tuple[Request, Resource], ...], units: Mapping[str, tuple[Unit, ...]]) -> bool:
+    """Whether as many of UNITS are there as each request of WANTED asks for, whoever holds them."""
+    pools = [Pool(request, resource, takeable(request, units.get(resource.name, ()))) for request, resource in wanted]
+    return all(len(pool.units) >= pool.count for pool in pools)
+
+
 def held_by(unit: Unit, leases: Iterable[Lease]) -> tuple[Lease, ...]:
     """One of LEASES for each container that holds UNIT, by identity or by device number."""
     held = [lease for lease in leases if lease.unit == unit.identity or not unit.numbers.isdisjoint(lease.numbers)]

@@ -56,8 +56,27 @@ def test_does_not_match(pattern: str, text: str) -> None:
     assert not glob.matches(pattern, text)
 
 
-def test_a_pattern_of_many_stars_takes_no_exponential_time() -> None:
-    assert not glob.matches("*a" * 40 + "b", "a" * 2000)
+@pytest.mark.parametrize(
+    ("pattern", "steps"),
+    [
+        pytest.param("*a*a*a*a*a*a*b", 2, id="stars between letters"),
+        pytest.param("*a" * 40 + "b", 3, id="many stars"),
+        pytest.param("*?a*?a*?a[b]", 4, id="stars before one character"),
+        pytest.param("*[ab]*[ab]*[!a]", 2, id="brackets"),
+        pytest.param("*aaaaaaaab", 10, id="nearly there at each place"),
+    ],
+)
+def test_a_pattern_of_many_stars_looks_at_each_character_a_few_times_only(
+    pattern: str, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A star gives back only what the last one ate: at worst as many STEPS for each character as the pattern behind that star is long."""
+    text = "a" * 3000
+    taken: list[int] = []
+    real = glob._step
+    monkeypatch.setattr(glob, "_step", lambda *arguments: (taken.append(1), real(*arguments))[1])
+
+    assert not glob.matches(pattern, text)
+    assert len(text) <= len(taken) <= steps * len(text)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,31 @@ def host(tmp_path: Path) -> FakeHost:
     return FakeHost(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def plugged(tmp_path_factory: pytest.TempPathFactory) -> FakeHost:
+    """A host with one adapter, for tests that only look."""
+    host = FakeHost(tmp_path_factory.mktemp("plugged"))
+    adapter(host, "1-2", "ttyUSB0", NULL, "S:serial/a", "S:serial/b", "G:seat", "Q:seat", "G:systemd", "Q:systemd")
+    return host
+
+
+@pytest.fixture(scope="module")
+def without_udev(tmp_path_factory: pytest.TempPathFactory) -> FakeHost:
+    """A host without udev."""
+    host = FakeHost(tmp_path_factory.mktemp("no-udev"), database=False)
+    host.adapter("1-2", "ttyUSB0", NULL)
+    return host
+
+
+@pytest.fixture(scope="module")
+def dev(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder like /dev with nodes of several kinds, one hidden, and one whose name is no text."""
+    host = FakeHost(tmp_path_factory.mktemp("globs"))
+    for name in ("nvidia10", "nvidia2", "nvidia0", "nvidiactl", ".hidden", "dri/card1", "dri/card0", os.fsdecode(b"\xff")):
+        host.link(f"dev/{name}", "/dev/null")
+    return host.roots.dev
+
+
 def resource(*lines: str, name: str = NAME, paths: tuple[str, ...] = ()) -> Resource:
     return Resource(name, rules=tuple([rules.parse(line) for line in lines]), paths=paths)
 
@@ -80,11 +105,9 @@ class TestUnits:
 
         assert [unit.identity for unit in units] == ["port:/devices/pci0000:00/0000:00:14.0/usb#[0]/#-3/:1.0/ttyUSB#[0]/tty/ttyUSB#[0]"]
 
-    def test_a_device_of_two_resources_has_one_identity(self, host: FakeHost) -> None:
-        adapter(host, "1-2", "ttyUSB0", NULL)
-
+    def test_a_device_of_two_resources_has_one_identity(self, plugged: FakeHost) -> None:
         units = survey(
-            [resource(FTDI, name="a.b/c"), resource('KERNEL=="ttyUSB0"', paths=("/dev/ttyUSB*",), name="a.b/d")], roots=host.roots
+            [resource(FTDI, name="a.b/c"), resource('KERNEL=="ttyUSB0"', paths=("/dev/ttyUSB*",), name="a.b/d")], roots=plugged.roots
         ).units
 
         assert [unit.identity for unit in units["a.b/c"]] == [unit.identity for unit in units["a.b/d"]]
@@ -97,14 +120,12 @@ class TestUnits:
 
         assert found(host, resource(FTDI, 'KERNEL=="ttyACM1"')) == {NAME: ["/dev/ttyUSB0", "/dev/ttyACM1"]}
 
-    def test_terms_of_parents_hold_at_one_parent(self, host: FakeHost) -> None:
+    def test_terms_of_parents_hold_at_one_parent(self, plugged: FakeHost) -> None:
         """Case 15."""
-        adapter(host, "1-2", "ttyUSB0", NULL)
-
         one = 'SUBSYSTEM=="tty", SUBSYSTEMS=="usb", ATTRS{idVendor}=="0403", ATTRS{serial}=="A1B2C3"'
         two = 'SUBSYSTEM=="tty", KERNELS=="1-2:1.0", ATTRS{idVendor}=="0403"'
-        assert found(host, resource(one)) == {NAME: ["/dev/ttyUSB0"]}
-        assert found(host, resource(two)) == {NAME: []}
+        assert found(plugged, resource(one)) == {NAME: ["/dev/ttyUSB0"]}
+        assert found(plugged, resource(two)) == {NAME: []}
 
     def test_the_node_and_the_links_that_lead_to_it_now_come_with_it(self, host: FakeHost) -> None:
         """Cases 5, 10 and 40: a name that another device has taken, or that is gone, is not this one's."""
@@ -119,10 +140,8 @@ class TestUnits:
         assert device.links == ("/dev/serial/by-id/mine",)
         assert device.node == HostNode(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, readable=True, writable=True)
 
-    def test_a_resource_that_is_asked_for_twice_is_looked_for_once(self, host: FakeHost) -> None:
-        adapter(host, "1-2", "ttyUSB0", NULL)
-
-        assert found(host, resource(FTDI), resource(FTDI)) == {NAME: ["/dev/ttyUSB0"]}
+    def test_a_resource_that_is_asked_for_twice_is_looked_for_once(self, plugged: FakeHost) -> None:
+        assert found(plugged, resource(FTDI), resource(FTDI)) == {NAME: ["/dev/ttyUSB0"]}
 
     def test_nothing_is_looked_for_where_nothing_is_asked(self) -> None:
         assert survey([]).units == {}
@@ -173,31 +192,24 @@ class TestNotUnits:
 class TestWithoutDatabase:
     """Case 37: udevd does not run, or /run/udev is not visible."""
 
-    @pytest.fixture
-    def host(self, tmp_path: Path) -> FakeHost:
-        """A host without udev."""
-        host = FakeHost(tmp_path, database=False)
-        host.adapter("1-2", "ttyUSB0", NULL)
-        return host
-
-    def test_sysfs_alone_counts(self, host: FakeHost) -> None:
-        looked = survey([resource('SUBSYSTEM=="tty", ATTRS{idVendor}=="0403"')], roots=host.roots)
+    def test_sysfs_alone_counts(self, without_udev: FakeHost) -> None:
+        looked = survey([resource('SUBSYSTEM=="tty", ATTRS{idVendor}=="0403"')], roots=without_udev.roots)
 
         assert [unit.names for unit in looked.units[NAME]] == [("A1B2C3", "1-2:1.0", "1-2")]
         assert looked.warnings == ()
 
     @pytest.mark.parametrize("term", ['ENV{DEVNAME}=="/dev/ttyUSB0"', 'TAG!="x"', 'TAGS!="x"', 'SYMLINK!="x"'])
-    def test_a_warning_says_what_is_missing(self, host: FakeHost, term: str) -> None:
-        looked = survey([resource(f'SUBSYSTEM=="tty", {term}')], roots=host.roots)
+    def test_a_warning_says_what_is_missing(self, without_udev: FakeHost, term: str) -> None:
+        looked = survey([resource(f'SUBSYSTEM=="tty", {term}')], roots=without_udev.roots)
 
         assert len(looked.units[NAME]) == 1
-        assert looked.warnings == (NO_DATABASE.format(run=host.roots.run),)
+        assert looked.warnings == (NO_DATABASE.format(run=without_udev.roots.run),)
 
     def test_with_a_database_there_is_none(self, tmp_path: Path) -> None:
         assert survey([resource(FTDI)], roots=FakeHost(tmp_path / "other").roots).warnings == ()
 
-    def test_nothing_is_still_to_be_finished(self, host: FakeHost) -> None:
-        assert near(host, FTDI) == ()
+    def test_nothing_is_still_to_be_finished(self, without_udev: FakeHost) -> None:
+        assert near(without_udev, FTDI) == ()
 
 
 class TestNear:
@@ -220,10 +232,8 @@ class TestNear:
             ('ENV{ID_VENDOR_ID}=="0403", DRIVER=="x"', 'it has no DRIVER, so DRIVER=="x" does not hold'),
         ],
     )  # fmt: skip
-    def test_the_term_that_fails_is_named_with_what_is_there(self, host: FakeHost, line: str, sentence: str) -> None:
-        adapter(host, "1-2", "ttyUSB0", NULL, "S:serial/a", "S:serial/b", "G:seat", "Q:seat", "G:systemd", "Q:systemd")
-
-        assert near(host, line) == (f"/dev/ttyUSB0 nearly matches: {sentence}",)
+    def test_the_term_that_fails_is_named_with_what_is_there(self, plugged: FakeHost, line: str, sentence: str) -> None:
+        assert near(plugged, line) == (f"/dev/ttyUSB0 nearly matches: {sentence}",)
 
     @pytest.mark.parametrize(
         "line",
@@ -234,10 +244,8 @@ class TestNear:
             pytest.param(FTDI, id="it matches"),
         ],
     )
-    def test_devices_of_which_little_fits_are_not_worth_a_word(self, host: FakeHost, line: str) -> None:
-        adapter(host, "1-2", "ttyUSB0", NULL)
-
-        assert near(host, line) == ()
+    def test_devices_of_which_little_fits_are_not_worth_a_word(self, plugged: FakeHost, line: str) -> None:
+        assert near(plugged, line) == ()
 
     def test_the_nearest_come_first(self, host: FakeHost) -> None:
         adapter(host, "1-2", "ttyUSB0", NULL, A="1", B="1", C="2")
@@ -256,10 +264,8 @@ class TestNear:
             '/dev/ttyUSB0 nearly matches: ENV{B} is "1", not "2"',
         )
 
-    def test_they_are_looked_for_only_when_asked(self, host: FakeHost) -> None:
-        adapter(host, "1-2", "ttyUSB0", NULL)
-
-        assert survey([resource('ENV{ID_VENDOR_ID}=="1a86"')], roots=host.roots).near == {}
+    def test_they_are_looked_for_only_when_asked(self, plugged: FakeHost) -> None:
+        assert survey([resource('ENV{ID_VENDOR_ID}=="1a86"')], roots=plugged.roots).near == {}
 
 
 class TestPaths:
@@ -307,12 +313,9 @@ class TestPaths:
             ("/dev/dri/./card0", []),
         ],
     )
-    def test_globs_go_by_components(self, host: FakeHost, pattern: str, expected: list[str]) -> None:
+    def test_globs_go_by_components(self, dev: str, pattern: str, expected: list[str]) -> None:
         """In counting order; what is hidden must be asked for, and a name that is no text cannot be given to a container."""
-        for name in ("nvidia10", "nvidia2", "nvidia0", "nvidiactl", ".hidden", "dri/card1", "dri/card0", os.fsdecode(b"\xff")):
-            host.link(f"dev/{name}", "/dev/null")
-
-        assert nodes.expanded(pattern, host.roots.dev) == expected
+        assert nodes.expanded(pattern, dev) == expected
 
 
 def test_a_device_that_vanishes_while_it_is_looked_at_is_none(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:

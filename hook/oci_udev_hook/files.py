@@ -8,7 +8,7 @@ import time
 
 from .frozen import frozen
 
-READ_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  #: a link is refused, a FIFO does not block
+READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  #: a FIFO does not block, a terminal does not become the hook's own
 WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -17,17 +17,29 @@ class Content:
     """What a file held, and whose it is."""
 
     data: bytes
-    owner: int
-    mode: int  #: permission bits
+    status: os.stat_result  #: before the first byte was read
+
+    @property
+    def owner(self) -> int:
+        """The user whose file it is."""
+        return self.status.st_uid
+
+    @property
+    def mode(self) -> int:
+        """Its permission bits."""
+        return stat.S_IMODE(self.status.st_mode)
 
 
 class NotRegularError(OSError):
     """The file is no regular one, or larger than it may be."""
 
 
-def read(path: str, limit: int, folder: int | None = None) -> Content:
-    """The content of the regular file PATH (below the open FOLDER), LIMIT bytes at most. Raises OSError."""
-    descriptor = os.open(path, READ_FLAGS, dir_fd=folder)
+def read(path: str, limit: int, folder: int | None = None, *, follow: bool = False) -> Content:
+    """The content of the regular file PATH (below the open FOLDER), LIMIT bytes at most. A link is refused unless the caller says FOLLOW.
+
+    Raises OSError, NotRegularError for what is too large or no regular file.
+    """
+    descriptor = os.open(path, READ_FLAGS if follow else READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -38,7 +50,7 @@ def read(path: str, limit: int, folder: int | None = None) -> Content:
             size += len(part)
             if size > limit:
                 raise NotRegularError(0, f"it has more than {limit} bytes")
-        return Content(b"".join(parts), status.st_uid, stat.S_IMODE(status.st_mode))
+        return Content(b"".join(parts), status)
     finally:
         os.close(descriptor)
 

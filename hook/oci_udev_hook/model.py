@@ -5,6 +5,8 @@ Pure: nothing here reads the host. `stages.py` joins the rooms; they know this m
 
 from __future__ import annotations
 
+import os
+import stat
 from enum import StrEnum
 
 from .frozen import frozen
@@ -31,6 +33,12 @@ class DeviceNumber:
 
     def __str__(self) -> str:
         return f"{self.type} {self.major}:{self.minor}"
+
+
+def number_of(status: os.stat_result) -> DeviceNumber | None:
+    """The device number of a node with STATUS, as stat(2) gives it; None for other files."""
+    kind = {stat.S_IFCHR: DeviceType.CHAR, stat.S_IFBLK: DeviceType.BLOCK}.get(stat.S_IFMT(status.st_mode))
+    return None if kind is None else DeviceNumber(kind, os.major(status.st_rdev), os.minor(status.st_rdev))
 
 
 @frozen
@@ -67,6 +75,11 @@ class Device:
     def devpath(self) -> str:
         """`DEVPATH` of udev: the syspath without `/sys`."""
         return self.syspath.removeprefix("/sys")
+
+    @property
+    def label(self) -> str:
+        """What people call it: its node, else the DEVPATH."""
+        return self.devnode or self.devpath
 
 
 @frozen

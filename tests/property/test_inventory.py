@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oci_udev_hook.inventory import database, glob, query, rules, sysfs
-from oci_udev_hook.inventory.natural import natural, shape, split
+from oci_udev_hook.inventory.identity import natural, shape, split
 from oci_udev_hook.inventory.units import identified, key
 from oci_udev_hook.model import Device, DeviceNumber, DeviceType
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ import pytest
 from jsonschema import Draft7Validator
 
 from oci_udev_hook.errors import ConfigurationError
-from oci_udev_hook.injection import templates
-from oci_udev_hook.inventory import fields, resources, rules
+from oci_udev_hook.inventory import definitions, resources, rules
 from oci_udev_hook.inventory.catalog import Catalog
 from oci_udev_hook.model import Missing, Resource
 
@@ -175,20 +174,35 @@ BAD_RESOURCES: list[Any] = [
 ]
 
 
-def resource(text: str) -> str:
+def resource(text: str, name: str = NAME) -> str:
     """TEXT as the first resource of a TOML file; it is given devices where it is not devices that it speaks of."""
     devices = "" if text.startswith(("match", "paths")) or not text else 'paths = ["/dev/x"]\n'
-    return f'[[resource]]\nname = "{NAME}"\n{devices}{text}\n'
+    return f'[[resource]]\nname = "{name}"\n{devices}{text}\n'
 
 
-@pytest.mark.parametrize(("text", "predicates"), BAD_RESOURCES)
-def test_a_fault_is_named_by_file_place_and_value(tmp_path: Path, text: str, predicates: list[str]) -> None:
-    path = f"{tmp_path}/resources.d/a.toml"
-    catalog = load(tmp_path, a_toml=resource(text))
-    assert sorted(catalog.faults) == sorted(f"{path}: resource[0]{predicate}" for predicate in predicates)
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Catalog]:
+    """A folder with a file for each of BAD_RESOURCES, and what comes of it."""
+    folder = tmp_path_factory.mktemp("bad")
+    files = {f"{index:03}_toml": resource(case.values[0], f"a.example/{index}") for index, case in enumerate(BAD_RESOURCES)}
+    return f"{folder}/resources.d", load(folder, **files)
+
+
+@pytest.mark.parametrize("index", range(len(BAD_RESOURCES)), ids=[case.id for case in BAD_RESOURCES])
+def test_a_fault_is_named_by_file_place_and_value(bad: tuple[str, Catalog], index: int) -> None:
+    folder, catalog = bad
+    text, predicates = BAD_RESOURCES[index].values
+    file = f"{folder}/{index:03}.toml: "
+    faults = [fault.removeprefix(file) for fault in catalog.faults if fault.startswith(file)]
+    assert sorted(faults) == sorted(f"resource[0]{predicate}" for predicate in predicates), text
+    assert f"a.example/{index}" in catalog.broken
+
+
+def test_a_faulty_file_gives_no_resources_and_is_readable(bad: tuple[str, Catalog]) -> None:
+    _, catalog = bad
     assert catalog.resources == {}
-    assert set(catalog.broken) == {NAME}
     assert catalog.unreadable == ()
+    assert len(catalog.faults) == sum(len(case.values[1]) for case in BAD_RESOURCES)
 
 
 #: Whole JSON files and what is wrong with each.
@@ -299,7 +313,8 @@ def test_all_faults_of_a_file_are_told_at_once(tmp_path: Path) -> None:
         pytest.param("a_json", '{\n"a": 1 2\n}', "is no JSON: Expecting ',' delimiter (at line 2, column 8)", id="JSON"),
         pytest.param("a_json", '{"a": 1, "a": 2}', 'is no JSON: the key "a" stands twice in one object', id="JSON key twice"),
         pytest.param("a_json", r'["\ud800"]', "is no JSON: a text in it is half of a surrogate pair", id="JSON text"),
-        pytest.param("a_json", "[NaN]", "is no JSON: NaN is no value", id="JSON constant"),
+        pytest.param("a_json", "[NaN]", "is no JSON: a number in it is infinite or none at all", id="JSON constant"),
+        pytest.param("a_json", "[1e999]", "is no JSON: a number in it is infinite or none at all", id="JSON number out of range"),
         pytest.param("a_json", "1" * 5000, "is no JSON: Exceeds the limit", id="JSON number"),
         pytest.param("a_json", "[" * 100000, "is nested too deeply", id="JSON nested"),
         pytest.param("a_toml", "x = " + "[" * 100000, "is nested too deeply", id="TOML nested"),
@@ -340,25 +355,36 @@ def test_other_files_count_and_a_name_in_two_is_in_none(tmp_path: Path) -> None:
     assert catalog.unreadable == (f"{folder}/d.toml: {invalid}",)
 
 
-@pytest.mark.parametrize(
-    "template",
-    ["", "x", "{index}", "{{", "}}", "{", "}", "{}", "{ID_X}", "a{{b}}c{serial}", "{{index}", "{index}}", "{{{index}}}", "{a{b}", "{a b}"],
-)
-def test_templates_are_checked_as_they_are_filled_in(template: str) -> None:
-    try:
-        templates._fill(template, lambda name: name)
-    except templates.TemplateError:
-        filled = False
-    else:
-        filled = True
-    wrong = fields.wrong_template(template, fields.IN_VARIABLES)
-    assert (wrong is None or "none of" in wrong) is filled
-
-
 def test_a_file_is_opened_without_waiting_for_anyone(tmp_path: Path) -> None:
     (tmp_path / "resources.d").mkdir()
     os.mkfifo(tmp_path / "resources.d" / "a.toml")
     assert resources.load((str(tmp_path),)).faults == (f"{tmp_path}/resources.d/a.toml: is no file",)
+
+
+@pytest.mark.parametrize(
+    ("change", "predicate"),
+    [
+        pytest.param(os.mkfifo, "cannot be read: it is no regular file", id="a pipe"),
+        pytest.param(os.mkdir, "cannot be read: it is no regular file", id="a folder"),
+        pytest.param(lambda path: os.symlink("gone", path), "cannot be read: No such file or directory", id="a link to nothing"),
+        pytest.param(
+            lambda path: Path(path).write_bytes(b"#" * (resources.SIZE_MAX + 1)),
+            f"cannot be read: it has more than {resources.SIZE_MAX} bytes",
+            id="huge",
+        ),
+    ],
+)
+def test_what_a_file_has_become_since_it_was_seen_is_told(tmp_path: Path, change: Callable[[str], object], predicate: str) -> None:
+    """It does not count as an empty one, nor with its first part only."""
+    load(tmp_path, a_toml=resource("links = true"))
+    found = resources.sources((str(tmp_path),))
+    path = found[0].path
+    os.unlink(path)
+    change(path)
+
+    catalog, _ = definitions.read(found)
+
+    assert catalog == Catalog({}, {}, (f"{path}: {predicate}",), (f"{path}: {predicate}",))
 
 
 def test_without_the_schema_checker_nothing_is_taken_on_trust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

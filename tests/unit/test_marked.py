@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.unit
 
 NAME = "hardware-vendor.example/foo"
+SHARING = "it must be a whole number, at least 1, of at most ten digits"
 
 
 def mark(node: str, **properties: str) -> Device:
@@ -43,11 +45,38 @@ def test_marked_devices_are_a_resource_without_a_file() -> None:
 
 def test_a_rule_may_set_fields_and_one_device_says_it_for_all() -> None:
     found = joined(
-        mark("a", OCI_UDEV_RESOURCE=NAME, OCI_UDEV_SHARING="2", OCI_UDEV_PATH="/dev/foo{index}", OCI_UDEV_PERMISSIONS="r"),
+        mark("a", OCI_UDEV_RESOURCE=NAME, OCI_UDEV_SHARING="2", OCI_UDEV_PATH="/dev/foo{index}", OCI_UDEV_PERMISSIONS="mr"),
         mark("b", OCI_UDEV_RESOURCE=NAME, OCI_UDEV_SHARING="2"),
     ).resources[NAME]
 
-    assert (found.sharing, found.path, found.permissions) == (2, "/dev/foo{index}", "r")
+    assert (found.sharing, found.path, found.permissions) == (2, "/dev/foo{index}", "rm")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("path", "/etc/foo-{index}"),
+        ("path", "/dev/{ID_MODEL}"),
+        ("path", "/dev/{paths}"),
+        ("path", "/dev/}"),
+        ("path", "/dev//x"),
+        ("path", "dev"),
+        ("permissions", "wr"),
+        ("permissions", "rr"),
+        ("permissions", "x"),
+        ("sharing", 3),
+        ("sharing", 0),
+        ("sharing", -1),
+    ],
+)
+def test_a_rule_may_say_what_a_file_may(tmp_path: Path, field: str, value: str | int) -> None:
+    """What is refused in the one is refused in the other, and what is taken means the same."""
+    (tmp_path / "resources.d").mkdir()
+    (tmp_path / "resources.d/a.json").write_text(json.dumps({"resource": [{"name": NAME, "paths": ["/dev/x"], field: value}]}))
+    of_a_file = inventory.load((str(tmp_path),), None, FakeHost(tmp_path / "host", database=False).roots).resources.get(NAME)
+    of_a_rule = joined(mark("a", OCI_UDEV_RESOURCE=NAME, **{f"OCI_UDEV_{field.upper()}": str(value)})).resources.get(NAME)
+
+    assert getattr(of_a_rule, field, None) == getattr(of_a_file, field, None)
 
 
 def test_a_resource_of_a_file_keeps_the_files_fields_and_gets_the_devices_too() -> None:
@@ -77,18 +106,17 @@ def test_a_stale_tag_marks_nothing() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "why"),
     [
-        ("SHARING", "0", "it must be a whole number from 1 on"),
-        ("SHARING", "two", "it must be a whole number from 1 on"),
-        ("SHARING", "²", "it must be a whole number from 1 on"),
-        ("SHARING", "9" * 5000, "it must be a whole number from 1 on"),
-        ("SHARING", "2x", "it must be a whole number from 1 on"),
-        ("PATH", "foo", "it must be a path below /dev"),
-        ("PATH", "/etc/x", "it must be a path below /dev"),
-        ("PATH", "/dev/", 'it must be an absolute path without "//", "." and ".."'),
+        ("SHARING", "0", SHARING),
+        ("SHARING", "-1", SHARING),
+        ("SHARING", "two", SHARING),
+        ("SHARING", "²", SHARING),
+        ("SHARING", "1" * 11, SHARING),
+        ("SHARING", "2x", SHARING),
+        ("PATH", "foo", 'it must be an absolute path without "//", "." and ".."'),
         ("PATH", "/dev/../etc/x", 'it must be an absolute path without "//", "." and ".."'),
         ("PATH", "/dev/{index", "but it has a brace without its partner or with nothing in it; a plain brace is written twice"),
+        ("PATH", "/dev/{paths}", "but {paths} is none of {name}, {index}, {serial} and no property of udev's"),
         ("PERMISSIONS", "rx", "it must be letters of r, w and m, each at most once"),
-        ("PERMISSIONS", "rr", "it must be letters of r, w and m, each at most once"),
     ],
 )
 def test_a_bad_field_breaks_that_resource_with_a_sentence(field: str, value: str, why: str) -> None:

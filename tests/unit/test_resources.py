@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from oci_udev_hook.inventory import resources
+from oci_udev_hook.inventory.catalog import Catalog
 
 GOOD = '[[resource]]\nname = "a.example/{}"\npaths = ["/dev/x"]\n'
 
@@ -88,7 +89,7 @@ def test_a_file_of_another_name_is_no_definition(dirs: tuple[str, str, str], nam
 
 def test_a_host_without_definitions_has_none(tmp_path: Path) -> None:
     catalog = resources.load((str(tmp_path / "none"),))
-    assert catalog == resources.Catalog({}, {}, (), ())
+    assert catalog == Catalog({}, {}, (), ())
     assert catalog.why_not("a.example/x") == "a.example/x is not defined on this host; `oci-udev-hook resources` lists those that are"
 
 

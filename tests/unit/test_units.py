@@ -8,8 +8,7 @@ import pytest
 
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.inventory import identity
-from oci_udev_hook.inventory.identity import Usb
-from oci_udev_hook.inventory.natural import natural, shape
+from oci_udev_hook.inventory.identity import Usb, natural, shape
 from oci_udev_hook.inventory.units import identified, key, units
 from oci_udev_hook.model import Device, DeviceNumber, DeviceType, Unit
 

@@ -51,7 +51,7 @@ def _made(container: Container, placement: Placement) -> Iterator[Edit]:
     for path in (placement.path, *placement.links):
         if path not in placement.visible:
             yield Node(path, placement.number, mode, uid, gid)
-    yield CgroupRule(placement.number, "".join([letter for letter in "rwm" if letter in placement.resource.permissions]))
+    yield CgroupRule(placement.number, placement.resource.permissions)
     if container.uid != 0 and gid not in (0, container.gid) and gid not in container.groups:
         yield Group(gid)
 

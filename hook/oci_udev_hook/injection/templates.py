@@ -1,12 +1,13 @@
-"""Templates of a definition: where a node appears and what a variable says (`path` and `env`, design section 6).
+"""Fills in the templates of a definition: where a node appears and what a variable says (`path` and `env`, design section 6).
 
-`{NAME}` stands for a value; `{{` and `}}` are plain braces. A device's strings are its maker's words, and a hostile device has any: what
-they put into a path is held to the characters that udev itself lets into names, so that it stays one part of the path.
+A device's strings are its maker's words, and a hostile device has any: what they put into a path is held to the characters that udev
+itself lets into names, so that it stays one part of the path.
 """
 
 from __future__ import annotations
 
 from ..frozen import frozen
+from ..template import TemplateError, split
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,12 +15,10 @@ if TYPE_CHECKING:
 
     from ..model import Device
 
+__all__ = ["Given", "TemplateError", "node_path", "variable"]
+
 #: udev_replace_chars() of systemd's udev-util.c lets these into the names of links; a slash or a control character it turns into `_`.
 _IN_NAMES = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789#+-.:=@_")
-
-
-class TemplateError(ValueError):
-    """A template that cannot be filled in; the caller puts the definition's name around it."""
 
 
 @frozen
@@ -84,22 +83,5 @@ def _in_a_list(letter: str) -> bool:
 
 
 def _fill(template: str, values: Callable[[str], str]) -> str:
-    """TEMPLATE with VALUES for what stands in braces."""
-    parts = []
-    at = 0
-    while at < len(template):
-        letter = template[at]
-        if letter not in "{}":
-            parts.append(letter)
-            at += 1
-        elif template.startswith(letter * 2, at):
-            parts.append(letter)
-            at += 2
-        else:
-            end = template.find("}", at)
-            name = template[at + 1 : end] if letter == "{" and end > at else ""
-            if not name or "{" in name:
-                raise TemplateError("has a brace without its partner or with nothing in it; a plain brace is written twice")
-            parts.append(values(name))
-            at = end + 1
-    return "".join(parts)
+    """TEMPLATE with VALUES for what stands in braces. Raises TemplateError."""
+    return "".join([plain + (values(name) if name else "") for plain, name in split(template)])

@@ -58,7 +58,7 @@ def store(path: str, key: list[object], catalog: Catalog) -> None:
 
 
 def _checksum(content: bytes) -> bytes:
-    """What tells CONTENT from a damaged one; who may write the file at all is seen to by `_read`."""
+    """What tells CONTENT from a damaged one. It guards against accidents only: `_read` refuses files that others can write."""
     return b"%08x" % binascii.crc32(content)
 
 

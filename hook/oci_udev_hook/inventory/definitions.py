@@ -6,10 +6,9 @@ Loaded only when the cache does not know the files.
 from __future__ import annotations
 
 import json
-import os
-import stat
 import time
 
+from ..files import read as read_file
 from ..frozen import frozen
 from ..model import Missing, Resource
 from ..typed import shown
@@ -66,12 +65,10 @@ def _content(source: Source) -> tuple[bytes, bool]:
     if source.trouble:
         raise UnreadableError(source.trouble)
     try:
-        with open(os.open(source.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), "rb") as file:
-            status = os.fstat(file.fileno())
-            content = file.read(SIZE_MAX + 1) if stat.S_ISREG(status.st_mode) else b""
+        content = read_file(source.path, SIZE_MAX, follow=True)
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror}") from None
-    return content, _settled(status.st_ctime_ns, time.time_ns()) and identity(status) == source.identity
+    return content.data, _settled(content.status.st_ctime_ns, time.time_ns()) and identity(content.status) == source.identity
 
 
 def _settled(changed: int, now: int) -> bool:
@@ -86,7 +83,7 @@ def _data(path: str, content: bytes) -> object:
     try:
         text = content.decode()
         if form == "JSON":
-            return _whole(json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant))
+            return _whole(json.loads(text, object_pairs_hook=_once))
         import tomllib
 
         return tomllib.loads(text)
@@ -110,16 +107,14 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _whole(value: object) -> object:
-    """VALUE, whose texts can all be written as UTF-8: JSON's escapes can make one that cannot. Raises ValueError."""
+    """VALUE, if JSON can say it. Raises ValueError for what Python lets through: half a surrogate pair, NaN, Infinity, 1e999."""
     try:
-        json.dumps(value, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except UnicodeEncodeError:
         raise ValueError("a text in it is half of a surrogate pair") from None
+    except ValueError:
+        raise ValueError("a number in it is infinite or none at all") from None
     return value
-
-
-def _no_constant(word: str) -> object:
-    raise ValueError(f"{word} is no value")
 
 
 def _definitions(path: str, data: object) -> Definitions:
@@ -200,7 +195,7 @@ def _resource(entry: dict[str, Any], path: str) -> Resource:
     values["rules"] = tuple([rules.parse(line) for line in entry.get("match", ())])
     values["paths"] = tuple(entry.get("paths", ()))
     if "permissions" in entry:
-        values["permissions"] = "".join([letter for letter in "rwm" if letter in entry["permissions"]])
+        values["permissions"] = fields.in_order(entry["permissions"])
     if "mode" in entry:
         values["mode"] = int(entry["mode"], 8)
     if "env" in entry:

@@ -5,9 +5,10 @@ What is wrong with a value is a predicate (`is "x", it must …`) or a clause th
 
 from __future__ import annotations
 
-from .. import names
+from .. import names, template
 from ..typed import shown
 from . import rules
+from .sysfs import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]  #: keys and indices that lead to a value
 
-DIGITS = "0123456789"
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
-WORD = frozenset(DIGITS + LETTERS + LETTERS.upper() + "_")
-IN_PATHS = ("name", "index", "serial")  #: what templates know besides udev's properties
-IN_VARIABLES = (*IN_PATHS, "paths", "count")
+ACCESS = "rwm"  #: in the order in which the kernel's device cgroup has them
 
 
 def check(field: str, value: object) -> Iterator[tuple[Path, str]]:
@@ -32,11 +29,11 @@ def check(field: str, value: object) -> Iterator[tuple[Path, str]]:
                 for predicate in ITEMS[field](item):
                     yield (index,), predicate
     elif isinstance(value, dict) and field == "env":
-        for variable, template in value.items():
+        for variable, text in value.items():
             if not is_variable(variable):
                 yield (), f'has the name "{variable}", but a variable\'s name has letters, digits and "_" and no digit in front'
-            if isinstance(template, str):
-                yield from _about((variable,), template, wrong_template(template, IN_VARIABLES))
+            if isinstance(text, str):
+                yield from _about((variable,), text, wrong_template(text, template.IN_VARIABLES))
 
 
 def _about(path: Path, value: str, clause: str | None) -> Iterator[tuple[Path, str]]:
@@ -67,9 +64,19 @@ def below_dev(value: str) -> Iterator[str]:
 
 def permissions(value: str) -> str | None:
     """What is wrong with a cgroup access."""
-    if not value or len(set(value)) < len(value) or not set("rwm").issuperset(value):
+    if not value or len(set(value)) < len(value) or not set(ACCESS).issuperset(value):
         return "it must be letters of r, w and m, each at most once"
     return None
+
+
+def in_order(value: str) -> str:
+    """A faultless cgroup access as a resource has it."""
+    return "".join([letter for letter in ACCESS if letter in value])
+
+
+def sharing(value: str) -> str | None:
+    """What is wrong with the text of a number of containers; where a file has the number itself, the schema asks for the same."""
+    return None if is_number(value) and int(value) >= 1 else "it must be a whole number, at least 1, of at most ten digits"
 
 
 def mode(value: str) -> str | None:
@@ -81,7 +88,7 @@ def mode(value: str) -> str | None:
 
 def path(value: str) -> str | None:
     """What is wrong with a template of the node's path in the container; what a property puts into it is checked when it is filled in."""
-    clause = wrong_template(value, IN_PATHS)
+    clause = wrong_template(value, template.IN_PATHS)
     if clause is None and not _normal(value):
         return 'it must be an absolute path without "//", "." and ".."'
     return clause
@@ -89,6 +96,12 @@ def path(value: str) -> str | None:
 
 ITEMS: dict[str, Callable[[str], Iterator[str]]] = {"match": match_line, "paths": below_dev}
 TEXTS: dict[str, Callable[[str], str | None]] = {"name": name, "permissions": permissions, "mode": mode, "path": path}
+#: What udev rules can set of a resource, as texts: how each is checked, and read once it is faultless.
+IN_MARKS: dict[str, tuple[Callable[[str], str | None], Callable[[str], object]]] = {
+    "sharing": (sharing, int),
+    "path": (path, str),
+    "permissions": (permissions, in_order),
+}
 
 
 def _normal(value: str) -> bool:
@@ -99,25 +112,17 @@ def _normal(value: str) -> bool:
 
 def is_variable(text: str) -> bool:
     """Whether TEXT can be an environment variable's name (Base Definitions 8.1 of POSIX)."""
-    return bool(text) and WORD.issuperset(text) and text[0] not in DIGITS
+    return text.isascii() and text.isidentifier()
 
 
 def wrong_template(text: str, known: tuple[str, ...]) -> str | None:
-    """What is wrong with a template that may name the KNOWN and properties; `{{` and `}}` are plain braces."""
-    here = 0
-    while here < len(text):
-        letter = text[here]
-        if letter not in "{}":
-            here += 1
-        elif text.startswith(letter * 2, here):
-            here += 2
-        else:
-            end = text.find("}", here)
-            field = text[here + 1 : end] if letter == "{" and end > here else ""
-            if not field or "{" in field:
-                return "but it has a brace without its partner or with nothing in it; a plain brace is written twice"
-            # Properties can be in lower case (adb_user), but one such word alone is a slip of the pen.
-            if field not in known and not field.strip(LETTERS):
-                return f"but {{{field}}} is none of {', '.join([f'{{{word}}}' for word in known])} and no property of udev's"
-            here = end + 1
+    """What is wrong with a template that may name the KNOWN and properties."""
+    try:
+        parts = template.split(text)
+    except template.TemplateError as error:
+        return f"but it {error}"
+    for _, named in parts:
+        # Properties can be in lower case (adb_user), but one such word alone is a slip of the pen.
+        if named not in known and named.isascii() and named.isalpha() and named.islower():
+            return f"but {{{named}}} is none of {', '.join([f'{{{word}}}' for word in known])} and no property of udev's"
     return None

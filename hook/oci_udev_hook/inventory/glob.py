@@ -47,7 +47,7 @@ def any_matches(patterns: Iterable[str], text: str) -> bool:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether the whole TEXT matches PATTERN. Takes time in the product of both lengths at worst, whatever the pattern."""
+    """Whether the whole TEXT matches PATTERN. Takes steps in the product of both lengths at worst, whatever the pattern."""
     if not (pattern.isascii() and text.isascii()):
         pattern, text = _bytes(pattern), _bytes(text)
     here = at = 0  # in the pattern and in the text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..frozen import frozen
 from ..model import Rule, Term
-from .rules import RuleError
+from .rules import BLANKS, RuleError
 
 NAMED = frozenset(("ATTR", "ATTRS", "ENV"))  #: keys with a name in braces
 KEYS = ("KERNEL", "SUBSYSTEM", "DRIVER", "ATTR", "ENV", "TAG", "SYMLINK", "DEVPATH", "KERNELS", "SUBSYSTEMS", "DRIVERS", "ATTRS", "TAGS")
@@ -31,7 +31,6 @@ REFUSED = {
     "TEST": "is not supported by this version",
     "WAIT_FOR": "waits",
 }
-_BLANKS = " \t\n\r"
 _OPERATORS = ("==", "!=", "+=", "-=", ":=", "=")
 
 
@@ -59,7 +58,7 @@ class _UnreadableError(Exception):
 def parse(text: str) -> Rule:
     """The match line TEXT. Raises RuleError with all that is wrong with it."""
     terms, faults = [], []
-    here = _skip(text, 0, _BLANKS + ",")
+    here = _skip(text, 0, BLANKS + ",")
     try:
         while here < len(text):
             written = _read(text, here)
@@ -68,7 +67,7 @@ def parse(text: str) -> Rule:
                 faults.append((here + 1, sentence))
             else:
                 terms.append(_term(written, text[here : written.end]))
-            here = _skip(text, written.end, _BLANKS + ",")
+            here = _skip(text, written.end, BLANKS + ",")
     except _UnreadableError as error:
         faults.append((error.offset + 1, str(error)))
     if not terms and not faults:
@@ -87,7 +86,7 @@ def _skip(text: str, here: int, characters: str) -> int:
 def _read(text: str, start: int) -> Written:
     """The term that starts at START."""
     here, name = start, None
-    while here < len(text) and text[here] not in _BLANKS + '={"' and not text.startswith(_OPERATORS, here):
+    while here < len(text) and text[here] not in BLANKS + '={"' and not text.startswith(_OPERATORS, here):
         here += 1
     key = text[start:here]
     if not key:
@@ -97,11 +96,11 @@ def _read(text: str, start: int) -> Written:
         if end < 0:
             raise _UnreadableError(here, f"the brace behind {key} is not closed")
         name, here = text[here + 1 : end], end + 1
-    here = _skip(text, here, _BLANKS)
+    here = _skip(text, here, BLANKS)
     operator = next((operator for operator in _OPERATORS if text.startswith(operator, here)), "")
     if not operator:
         raise _UnreadableError(here, f"behind {key} must come == or !=, not {_shown(text[here : here + 1])}")
-    here = _skip(text, here + len(operator), _BLANKS)
+    here = _skip(text, here + len(operator), BLANKS)
     prefix, quote = _quote(text, here)
     if quote < 0:
         raise _UnreadableError(here, f"behind {key}{operator} must come a value in double quotes, not {_shown(text[here : here + 1])}")

@@ -1,13 +1,14 @@
 """What a unit is known by: its serial where that is unique on the host now, else its port. Pure.
 
-Neither may hold a number that the kernel gives out anew at each plugging in (`ttyUSB3`, `host6`), and neither may depend on what else
-was looked at: two containers' hooks must call one device by one name, and two devices by two.
+Neither may hold a number that the kernel gives out anew at each plugging in (`ttyUSB3`, `host6`). Two containers' hooks, each of which
+looks at what its container asks for, must call one device by one name, and two devices by two: ports and ranks are told from sysfs, and
+whether a USB serial is unique from all USB devices of the host. Of other hardware's serials there is no list: those are held against the
+devices of the one look only, so a clone of a disk that nobody has asked for is not seen, and the disk's name changes once somebody does.
 """
 
 from __future__ import annotations
 
 from ..frozen import frozen
-from .natural import DIGITS, natural, shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def steady(name: str, directory: str, siblings: Siblings) -> str:
         return name
     rest = name.removeprefix(above)
     # ttyUSB10 is nothing of ttyUSB1.
-    if rest != name and not (above[-1:] in DIGITS and rest[:1] in DIGITS) and (shape(above) != above or folder.endswith("/block")):
+    if rest != name and not (is_digit(above[-1:]) and is_digit(rest[:1])) and (shape(above) != above or folder.endswith("/block")):
         return rest
     if above.startswith("usb") and name.startswith(f"{above[3:]}-"):
         return f"#{name[len(above) - 3 :]}"
@@ -152,6 +153,32 @@ def rank(name: str, alike: Iterable[str]) -> str:
     """`[2]` for the third of ALIKE. It is there for an only one, too: others may be about to come."""
     ordered = sorted({name, *alike}, key=(lambda one: (len(one), one)) if is_hid(name) else natural)
     return f"[{ordered.index(name)}]"
+
+
+def is_digit(char: str) -> bool:
+    """Whether CHAR is one of 0 to 9; Python's own tests take other scripts' digits too."""
+    return "0" <= char <= "9"
+
+
+def split(text: str) -> list[str]:
+    """The parts of TEXT without and with digits in turn, the first without: `2a` is ["", "2", "a"]."""
+    parts = []
+    start, number = 0, False
+    for index, char in enumerate(text):
+        if is_digit(char) is not number:
+            parts.append(text[start:index])
+            start, number = index, not number
+    return [*parts, text[start:]]
+
+
+def natural(text: str) -> tuple[list[str | int], str]:
+    """A key to sort TEXT by; two texts have one key only if they are the same."""
+    return [int(part) if index % 2 else part for index, part in enumerate(split(text))], text
+
+
+def shape(text: str) -> str:
+    """TEXT with `#` in the place of each number."""
+    return "".join(["#" if index % 2 else part for index, part in enumerate(split(text))])
 
 
 def names(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:

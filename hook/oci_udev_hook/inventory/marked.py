@@ -11,18 +11,19 @@ from __future__ import annotations
 from ..frozen import replace
 from ..model import Resource, Rule, Term
 from ..names import why_not
+from ..typed import shown
 from .query import Query, Selector
-from .sysfs import is_number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable
 
     from ..model import Device
     from .catalog import Catalog
 
 TAG = "oci-udev-hook"
 RESOURCE, SHARING, PATH, PERMISSIONS = (f"OCI_UDEV_{name}" for name in ("RESOURCE", "SHARING", "PATH", "PERMISSIONS"))
+FIELDS = {"sharing": SHARING, "path": PATH, "permissions": PERMISSIONS}
 SOURCE = "udev"
 QUERY = Query(selectors=(Selector(tags=(TAG,)),))
 
@@ -37,9 +38,9 @@ def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
         name = device.properties.get(RESOURCE, "")
         wrong = why_not(name) if name else None
         if not name:
-            faults.append(f"{called(device)} has the tag {TAG}, but no {RESOURCE} that names its resource; mend the udev rule that sets it")
+            faults.append(f"{device.label} has the tag {TAG}, but no {RESOURCE} that names its resource; mend the udev rule that sets it")
         elif wrong:
-            faults.append(f'{RESOURCE} of {called(device)} is "{name}", but {wrong}; mend the udev rule that sets it')
+            faults.append(f'{RESOURCE} of {device.label} is "{name}", but {wrong}; mend the udev rule that sets it')
         else:
             groups.setdefault(name, []).append(device)
     for name, group in groups.items():
@@ -48,7 +49,7 @@ def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
         if name in resources:
             resources[name] = replace(resources[name], rules=(*resources[name].rules, rule(name)))
             continue
-        values, wrongs = fields(group)
+        values, wrongs = agreed(group)
         if wrongs:
             broken[name] = "; ".join(wrongs)
             faults += wrongs
@@ -64,54 +65,29 @@ def rule(name: str) -> Rule:
     return Rule(f"{tag.text}, {own.text}", (tag, own))
 
 
-def fields(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
-    """The fields of the resource that DEVICES are marked for, and a sentence for each that is wrong or that two devices disagree on."""
+def agreed(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
+    """What DEVICES, all marked for one resource, say of its fields, and a sentence for each that is wrong or that two of them disagree on.
+
+    What is wrong with a value is the same as in a file.
+    """
+    from . import fields
+
     values: dict[str, object] = {}
     wrongs = []
-    for field, (name, wrong) in FIELDS.items():
+    for field, name in FIELDS.items():
         said: dict[str, str] = {}
         for device in devices:
             if device.properties.get(name):
-                said.setdefault(device.properties[name], called(device))
+                said.setdefault(device.properties[name], device.label)
         if len(said) > 1:
             each = " and ".join([f'"{value}" by {node}' for value, node in said.items()])
             wrongs.append(f"{name} is {each}, but a resource has one value of it; mend the udev rules that set it")
         elif said:
             ((value, node),) = said.items()
+            wrong, read = fields.IN_MARKS[field]
             clause = wrong(value)
             if clause:
-                wrongs.append(f'{name} of {node} is "{value}", {clause}; mend the udev rule that sets it')
+                wrongs.append(f"{name} of {node} is {shown(value)}, {clause}; mend the udev rule that sets it")
             else:
-                values[field] = int(value) if field == "sharing" else value
+                values[field] = read(value)
     return values, wrongs
-
-
-def wrong_sharing(value: str) -> str | None:
-    """What is wrong with a number of containers that may hold one unit."""
-    return None if is_number(value) and int(value) > 0 else "it must be a whole number from 1 on"
-
-
-def wrong_path(value: str) -> str | None:
-    """What is wrong with a template of the node's path in a container: the same as in a file."""
-    from . import fields as definition
-
-    return definition.path(value) if value.startswith("/dev/") else "it must be a path below /dev"
-
-
-def wrong_permissions(value: str) -> str | None:
-    """What is wrong with a cgroup access: the same as in a file."""
-    from . import fields as definition
-
-    return definition.permissions(value)
-
-
-FIELDS: Mapping[str, tuple[str, Callable[[str], str | None]]] = {
-    "sharing": (SHARING, wrong_sharing),
-    "path": (PATH, wrong_path),
-    "permissions": (PERMISSIONS, wrong_permissions),
-}
-
-
-def called(device: Device) -> str:
-    """What people know DEVICE by."""
-    return device.devnode or device.devpath

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..frozen import replace
 from ..model import Rule
 from . import rules
-from .natural import natural
+from .identity import natural
 from .query import DATABASE_KEYS
 from .rules import PARENT_KEYS
 
@@ -35,7 +35,7 @@ def sentences(resource: Resource, devices: tuple[Device, ...], database: bool) -
 def waiting(rule: Rule, device: Device) -> str:
     """The sentence on a DEVICE that udev has not finished, if it matches what RULE says of the kernel's side, and it says something."""
     terms = tuple([term for term in rule.terms if term.key not in DATABASE_KEYS])
-    return f"udev has not finished with {called(device)} yet" if terms and rules.matches(Rule(rule.text, terms), device) else ""
+    return f"udev has not finished with {device.label} yet" if terms and rules.matches(Rule(rule.text, terms), device) else ""
 
 
 def nearly(rule: Rule, device: Device) -> str:
@@ -59,7 +59,7 @@ def nearly(rule: Rule, device: Device) -> str:
         found = f'{name}{of} is "{value}", which {term.text} rules out'
     else:
         found = f'{name}{of} is "{value}", not {wanted}'
-    return found and f"{called(device)} nearly matches: {found}"
+    return found and f"{device.label} nearly matches: {found}"
 
 
 def worth(rule: Rule, failed: Term, value: str | None) -> bool:
@@ -95,8 +95,3 @@ def value_of(term: Term, device: Device) -> str | None:
 def stale_tags(device: Device) -> set[str]:
     """Tags that DEVICE had once and has no more."""
     return set(device.properties.get("TAGS", "").strip(":").split(":")) - device.tags
-
-
-def called(device: Device) -> str:
-    """What people know DEVICE by."""
-    return device.devnode or device.devpath

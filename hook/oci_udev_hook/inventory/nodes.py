@@ -6,19 +6,17 @@ import os
 import stat
 
 from ..frozen import replace
-from ..model import Device, DeviceNumber, DeviceType, HostNode
+from ..model import Device, HostNode, number_of
 from . import glob, sysfs
-from .identity import Usb
-from .natural import natural
+from .identity import Usb, natural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..model import DeviceNumber
     from .database import DeviceReader
     from .identity import Siblings
-
-TYPES = {stat.S_IFCHR: DeviceType.CHAR, stat.S_IFBLK: DeviceType.BLOCK}
 
 
 def with_node(device: Device, dev: str) -> Device | None:
@@ -38,12 +36,6 @@ def with_node(device: Device, dev: str) -> Device | None:
 def inside(path: str, dev: str) -> str:
     """PATH below /dev as it is found below DEV."""
     return dev + path.removeprefix("/dev")
-
-
-def number_of(status: os.stat_result) -> DeviceNumber | None:
-    """The device number of a node with STATUS, None for other files."""
-    kind = TYPES.get(stat.S_IFMT(status.st_mode))
-    return None if kind is None else DeviceNumber(kind, os.major(status.st_rdev), os.minor(status.st_rdev))
 
 
 def leads_to(path: str, number: DeviceNumber) -> bool:

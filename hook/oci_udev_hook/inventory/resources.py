@@ -14,9 +14,10 @@ import stat
 from .. import __version__
 from ..frozen import frozen
 from . import cache as kept
-from .catalog import Catalog
 
-__all__ = ["Catalog", "Source", "load", "sources"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .catalog import Catalog
 
 FOLDER = "resources.d"
 SUFFIXES = (".toml", ".json")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ..model import Device, Rule, Term
 
 PARENT_KEYS = frozenset(("KERNELS", "SUBSYSTEMS", "DRIVERS", "ATTRS", "TAGS"))  #: these must all hold at one device, see `matches`
-_BLANKS = " \t\n\r"  # WHITESPACE of systemd's string-util-fundamental.h
-_SPACES = _BLANKS + "\v\f"  # isspace(3)
+BLANKS = " \t\n\r"  # WHITESPACE of systemd's string-util-fundamental.h
+_SPACES = BLANKS + "\v\f"  # isspace(3)
 
 
 class RuleError(ConfigurationError):
@@ -26,16 +26,6 @@ class RuleError(ConfigurationError):
     def __init__(self, faults: tuple[tuple[int, str], ...]) -> None:
         super().__init__("; ".join(f"column {column}: {sentence}" for column, sentence in faults))
         self.faults = faults
-
-    @property
-    def column(self) -> int:
-        """Where the first error is."""
-        return self.faults[0][0]
-
-    @property
-    def sentence(self) -> str:
-        """The first error."""
-        return self.faults[0][1]
 
 
 def parse(text: str) -> Rule:
@@ -57,12 +47,6 @@ def matches(rule: Rule, device: Device) -> bool:
         return True
     # udev_rule_apply_parent_token_to_event: the device itself counts, then one parent after the other.
     return any(all(_holds(term, candidate) for term in parental) for candidate in (device, *device.parents))
-
-
-def failing(rule: Rule, device: Device) -> Term | None:
-    """The first term of RULE that does not hold for DEVICE, None if RULE matches."""
-    failed = failures(rule, device)
-    return failed[0] if failed else None
 
 
 def failures(rule: Rule, device: Device) -> tuple[Term, ...]:
@@ -115,7 +99,7 @@ def _attribute(term: Term, value: str | None) -> bool:
         return False
     first = next(filter(None, term.patterns), "")
     if first and first[-1] not in _SPACES:
-        value = value.rstrip(_BLANKS)
+        value = value.rstrip(BLANKS)
     return _compare(term, value)
 
 

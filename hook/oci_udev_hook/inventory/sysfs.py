@@ -85,7 +85,8 @@ def linked(path: str) -> str:
 def attribute(directory: str, name: str) -> str | None:
     """The attribute NAME of the device in DIRECTORY as udev_device_get_sysattr_value(3) gives it, None if it has none.
 
-    Newlines at the end are dropped, other white space stays; it ends at a NUL; links give nothing but for three of the kernel's own.
+    Newlines at the end are dropped, other white space stays; it ends at a NUL. A link is no attribute, except for the three in LINKS,
+    whose values are what they point to.
     """
     path = f"{directory}/{name}"
     if name in LINKS:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..model import Unit
-from .identity import identify, names
-from .natural import natural
+from .identity import identify, names, natural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..errors import UsageError
 from ..frozen import frozen
 from ..names import is_extended
 from ..typed import shown
-from . import lookup, names, quantities
+from . import lookup, quantities, values
 from .yamltext import Mapping, Scalar, Sequence
 
 TYPE_CHECKING = False
@@ -124,7 +124,7 @@ def _counts(resources: Mapping | None, field: str) -> tuple[dict[str, int | None
             continue
         counts[name] = None
         try:
-            names.split(name)
+            values.split(name)
         except UsageError as error:
             faults.append(f"{field} {shown(name)} cannot be asked for: {error}")
             continue

@@ -6,8 +6,9 @@ import json
 
 from ..errors import UsageError
 from ..model import Request
+from ..names import why_not
 from ..typed import shown
-from . import names, quantities
+from . import quantities
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +37,25 @@ def parse(text: str) -> tuple[list[Request], list[str]]:
         except UsageError as error:
             faults.append(str(error))
     return requests, faults
+
+
+def split(text: str) -> tuple[str, str | None]:
+    """The resource that TEXT names, and the unit if it names one. Raises UsageError with a clause that follows on `"TEXT": `.
+
+    A unit's name is what udev or sysfs says, so all that can be printed is possible, but no comma, which separates requests.
+    `vendor/class=device` of CDI has the same form; the definitions decide which of the two it is.
+    """
+    name, equals, unit = text.partition("=")
+    if name.startswith("io.podman.device/") or (equals and name == "podman.io/device"):
+        raise UsageError("raw devices are not served by this version, name a resource that is defined on this host")
+    reason = why_not(name)
+    if reason is not None:
+        raise UsageError(f"{reason}; between a name and its count stand a colon and a space" if ":" in name else reason)
+    if not equals:
+        return name, None
+    if not unit or unit != unit.strip() or "," in unit or not unit.isprintable():
+        raise UsageError('behind the "=" must stand the serial or the port of one unit, without a comma')
+    return name, unit
 
 
 def write(counts: dict[str, int], separator: str = ", ") -> str:
@@ -69,7 +89,7 @@ def _object(text: str) -> Iterator[tuple[str, object]]:
 def _request(name: str, number: object) -> Request:
     """One request. Raises UsageError with a clause."""
     try:
-        resource, unit = names.split(name)
+        resource, unit = split(name)
     except UsageError as error:
         raise UsageError(f"{shown(name)} cannot be asked for: {error}") from None
     if not isinstance(number, str):

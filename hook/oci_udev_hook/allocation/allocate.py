@@ -99,9 +99,9 @@ def allocate(
 
 
 def exist(wanted: tuple[tuple[Request, Resource], ...], units: Mapping[str, tuple[Unit, ...]]) -> bool:
-    """Whether as many of UNITS are there as each request of WANTED asks for, whoever holds them."""
+    """Whether as many of UNITS are there as each request of WANTED must get, whoever holds them."""
     pools = [Pool(request, resource, takeable(request, units.get(resource.name, ()))) for request, resource in wanted]
-    return all(len(pool.units) >= pool.count for pool in pools)
+    return all(len(pool.units) >= pool.count for pool in pools if pool.resource.missing is Missing.FAIL)
 
 
 def held_by(unit: Unit, leases: Iterable[Lease]) -> tuple[Lease, ...]:

@@ -57,7 +57,7 @@ def identify(
         fields = typed.Fields(dict(config))
         annotations = fields.texts("annotations")
         binds = _binds(fields)
-        root, root_layer = layer(fields.object("root").text("path", ""))
+        root, root_layer = layer(fields.object("root").path("path", ""))
         identity = _identity(fields.object("linux").text("cgroupsPath", ""), binds, cwd)
         storage = Storage([root, userdata(cwd)[0], *_folders(binds)])
         folder, found = storage.find(identity, root_layer)
@@ -82,7 +82,6 @@ def _container(
 ) -> Container:
     """The container, with what its config says of its process and its user namespace."""
     linux, user = fields.object("linux"), fields.object("process").object("user")
-    groups = [group for group in user.items("additionalGids") if isinstance(group, int)]
     return Container(
         id=identity,
         name=names.name,
@@ -92,7 +91,7 @@ def _container(
         user_namespace=any(namespace.text("type", "") == "user" for namespace in linux.objects("namespaces")),
         uid=user.number("uid", 0),
         gid=user.number("gid", 0),
-        groups=tuple(groups),
+        groups=user.numbers("additionalGids"),
         bundle=bundle,
         uid_map=_mapping(linux, "uidMappings"),
         gid_map=_mapping(linux, "gidMappings"),
@@ -110,9 +109,9 @@ def _binds(fields: typed.Fields) -> tuple[tuple[str, str], ...]:
     """Destination and source of each bind mount."""
     found = []
     for mount in fields.objects("mounts"):
-        if mount.text("type", "") == "bind" or not {"bind", "rbind"}.isdisjoint([str(option) for option in mount.items("options")]):
-            destination = "/" + "/".join([part for part in mount.text("destination").split("/") if part not in ("", ".")])
-            found.append((destination, mount.text("source", "")))
+        if mount.text("type", "") == "bind" or not {"bind", "rbind"}.isdisjoint(mount.strings("options")):
+            destination = "/" + "/".join([part for part in mount.path("destination").split("/") if part not in ("", ".")])
+            found.append((destination, mount.path("source", "")))
     return tuple(found)
 
 
@@ -155,7 +154,7 @@ def _cri_names(annotations: Mapping[str, str]) -> Names | None:
 
 def _hosts(fields: typed.Fields) -> frozenset[str]:
     """The container's host names: in a pod they are the pod's name, unless it has the host's network."""
-    environment = [str(entry) for entry in fields.object("process").items("env")]
+    environment = fields.object("process").strings("env")
     return frozenset([fields.text("hostname", ""), *[entry[9:] for entry in environment if entry.startswith("HOSTNAME=")]])
 
 

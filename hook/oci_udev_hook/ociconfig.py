@@ -28,10 +28,8 @@ class State:
     """A container's state as a runtime or podman tells it to a hook."""
 
     id: str
-    status: str
     pid: int | None  #: in the hook's pid namespace; poststop gives none
     bundle: str  #: absolute; crun before 1.22 gives `/` in a user namespace (containers/crun#2025)
-    annotations: dict[str, str]
 
 
 def read(data: bytes, source: str = STANDARD_INPUT) -> Config:
@@ -50,12 +48,12 @@ def read_state(data: bytes, source: str = STANDARD_INPUT) -> State:
     """The container's state in DATA. Raises UsageError where it is none."""
     try:
         fields = _document(data)
+        fields.text("status", "")
+        fields.texts("annotations")  # neither is of use here, but what has them otherwise is no state
         state = State(
             id=fields.text("id"),
-            status=fields.text("status", ""),
             pid=fields.number("pid") if fields.value.get("pid") is not None else None,
-            bundle=fields.text("bundle", ""),
-            annotations=fields.texts("annotations"),
+            bundle=fields.path("bundle", ""),
         )
         if not state.id or "/" in state.id or "\0" in state.id:
             raise fields.wrong("id", "a container's id")

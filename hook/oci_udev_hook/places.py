@@ -13,6 +13,7 @@ from .frozen import frozen
 NAME = "oci-udev-hook"
 CONFIG_DIRS = (f"/usr/share/{NAME}", f"/run/{NAME}", f"/etc/{NAME}")  #: later ones mask earlier ones
 ROOT_STATE_DIR = f"/run/{NAME}"
+MARK = f"io.{NAME}.injected"  #: the annotation in which the hook's own mark stands on a config that it has patched
 
 
 @frozen

@@ -6,13 +6,17 @@ Each error names the place and the value: `linux.devices[0].major is "188", not 
 from __future__ import annotations
 
 import json
+import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import builtins
     from collections.abc import Iterator
+    from typing import TypeGuard
 
 MAX_INPUT = 16 * 1024 * 1024  #: bytes; an OCI config has some ten thousand
+MOST_SECONDS = 2.0**40  #: since the epoch or the boot: what strftime(3) and the clocks bear with ease
+LONGEST_KEY = 80  #: letters of a key that a sentence shows
 
 
 class TypedError(ValueError):
@@ -54,16 +58,25 @@ def _no_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON value")
 
 
-class Fields:
-    """A JSON object behind typed getters. `path` is where it stands in its document."""
+def is_path(text: str) -> bool:
+    """Whether a system call takes TEXT for a path: no NUL in it, and bytes in the file system's encoding for each letter."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
-    def __init__(self, value: dict[str, object], path: str = "") -> None:
+
+class Fields:
+    """A JSON object behind typed getters. `place` is where it stands in its document."""
+
+    def __init__(self, value: dict[str, object], place: str = "") -> None:
         self.value = value
-        self.path = path
+        self.place = place
 
     def at(self, key: str) -> str:
-        """The path of KEY, for a message."""
-        return f"{self.path}.{key}" if self.path else key
+        """The place of KEY, for a message."""
+        name = key if len(key) <= LONGEST_KEY else key[: LONGEST_KEY - 1] + "…"
+        return f"{self.place}.{name}" if self.place else name
 
     def text(self, key: str, default: str | None = None) -> str:
         """The string at KEY."""
@@ -72,12 +85,30 @@ class Fields:
             raise self.wrong(key, "a string")
         return value
 
-    def number(self, key: str, default: int | None = None) -> int:
-        """The whole number at KEY; true and false are none."""
-        value = self.value.get(key, default)
-        if not isinstance(value, int) or isinstance(value, bool):
-            raise self.wrong(key, "a whole number")
+    def path(self, key: str, default: str | None = None) -> str:
+        """The string at KEY, which must be one that a system call takes for a path."""
+        value = self.text(key, default)
+        if not is_path(value):
+            raise self.wrong(key, "a path")
         return value
+
+    def number(self, key: str, default: int | None = None, *, within: range | None = None) -> int:
+        """The whole number at KEY, which must be one WITHIN that range; true and false are none."""
+        value = self.value.get(key, default)
+        if not _is_number(value):
+            raise self.wrong(key, "a whole number")
+        if within is not None and value not in within:
+            raise self.wrong(key, f"a whole number from {within.start} to {within.stop - 1}")
+        return value
+
+    def seconds(self, key: str) -> float | None:
+        """The seconds at KEY, since the epoch or the boot; None where it is absent or null."""
+        value = self.value.get(key)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_SECONDS:
+            raise self.wrong(key, "a number of seconds")
+        return float(value)
 
     def object(self, key: str) -> Fields:
         """The object at KEY; an absent or null one is empty, as Go's encoding/json has it."""
@@ -104,6 +135,27 @@ class Fields:
             raise self.wrong(key, "a list")
         return value
 
+    def strings(self, key: str) -> tuple[str, ...]:
+        """The list of strings at KEY; an absent or null one is empty."""
+        found = [item for item in self.items(key) if isinstance(item, str)]
+        if len(found) != len(self.items(key)):
+            raise self.wrong(key, "a list of strings")
+        return tuple(found)
+
+    def paths(self, key: str) -> tuple[str, ...]:
+        """The same of paths, see `path`."""
+        found = self.strings(key)
+        if not all(is_path(text) for text in found):
+            raise self.wrong(key, "a list of paths")
+        return found
+
+    def numbers(self, key: str) -> tuple[int, ...]:
+        """The list of whole numbers at KEY; an absent or null one is empty, true and false are none."""
+        found = [item for item in self.items(key) if _is_number(item)]
+        if len(found) != len(self.items(key)):
+            raise self.wrong(key, "a list of whole numbers")
+        return tuple(found)
+
     def texts(self, key: str) -> dict[str, str]:
         """The object of strings at KEY."""
         fields = self.object(key)
@@ -114,3 +166,8 @@ class Fields:
         if key not in self.value:
             return TypedError(f"{self.at(key)} is missing, it must be {expected}")
         return TypedError(f"{self.at(key)} is {shown(self.value[key])}, not {expected}")
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    """Whether VALUE is a whole number of JSON's."""
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -15,6 +15,7 @@ from oci_udev_hook.edit import Annotation, CgroupRule, Edit, Group, Mount, Node,
 from oci_udev_hook.errors import UsageError
 from oci_udev_hook.injection import config, mark
 from oci_udev_hook.model import DeviceNumber, DeviceType
+from oci_udev_hook.places import MARK
 
 pytestmark = pytest.mark.property
 
@@ -121,7 +122,7 @@ def test_any_document_is_patched_or_refused(document: object, edits: tuple[Edit,
 def test_any_mark_is_read_or_refused(text: str) -> None:
     """Never a traceback."""
     try:
-        config.unpatch({"annotations": {mark.KEY: text}})
+        config.unpatch({"annotations": {MARK: text}})
     except UsageError:
         return
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oci_udev_hook import typed
 from oci_udev_hook.allocation import Ledger, allocate, leases, process, records
 from oci_udev_hook.errors import HeldError
 from oci_udev_hook.model import (
@@ -155,6 +156,7 @@ def readable(path: Path) -> bool:
 
 numbers = st.builds(DeviceNumber, st.sampled_from(DeviceType), st.integers(0, 4095), st.integers(0, 1048575))
 texts = st.text(st.characters(codec=None), max_size=20)
+paths = texts.filter(typed.is_path)
 seconds = st.floats(0, 4e9, allow_nan=False)
 holders = st.builds(
     Holder,
@@ -165,7 +167,7 @@ holders = st.builds(
     texts,
     seconds,
     st.none() | seconds,
-    texts,
+    paths,
     st.just(1000),
 )
 
@@ -175,7 +177,7 @@ def test_the_file_keeps_whatever_is_put_into_it(data: st.DataObject) -> None:
     """Names come from users, and need not be text in any encoding."""
     holder = data.draw(holders)
     held = st.builds(
-        Lease, texts, texts, st.frozensets(numbers, max_size=3), st.lists(texts, max_size=2).map(tuple), st.just(holder), st.integers(1, 9)
+        Lease, texts, texts, st.frozensets(numbers, max_size=3), st.lists(paths, max_size=2).map(tuple), st.just(holder), st.integers(1, 9)
     )
     given_ = tuple(data.draw(st.lists(held, min_size=1, max_size=3)))
     book = records.Records({}, 1000)

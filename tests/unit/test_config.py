@@ -14,6 +14,7 @@ from oci_udev_hook.edit import KEEP_GROUPS, Annotation, CgroupRule, Edit, Group,
 from oci_udev_hook.errors import UsageError
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection import checks, config, mark
+from oci_udev_hook.leases import Leased
 from oci_udev_hook.model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
 
 DATA = Path(__file__).parents[1] / "data" / "oci"
@@ -26,7 +27,7 @@ MOUNT = Mount("/dev/ttyUSB0", "/dev/ttyUSB0", ("slave", "nosuid", "noexec", "rw"
 VARIABLE = Variable("OCI_UDEV_X", "/dev/ttyUSB0")
 GROUP = Group(20)
 ALL: tuple[Edit, ...] = (NODE, LINK, RULE, MOUNT, VARIABLE, GROUP, KEEP_GROUPS)
-LEASED = mark.Leased("hardware-vendor.example/foo", "serial:A1B2", (USB0,), ("/dev/ttyUSB0",))
+LEASED = Leased("hardware-vendor.example/foo", "serial:A1B2", frozenset({USB0}), ("/dev/ttyUSB0",))
 MARK = mark.Mark("c" * 64, "b0071d", "web", (LEASED,), ())
 DENY = {"allow": False, "access": "rwm"}
 EVERYTHING = {"allow": True, "access": "rwm"}
@@ -328,11 +329,12 @@ def test_a_mark_is_made_from_leases() -> None:
     lease = Lease(LEASED.resource, LEASED.unit, frozenset({FUSE, USB0}), LEASED.nodes, holder)
 
     assert mark.make("c" * 64, "b0071d", "web", (lease,), (NODE,)) == replace(
-        MARK, leases=(replace(LEASED, numbers=(FUSE, USB0)),), edits=(NODE,)
+        MARK, leases=(replace(LEASED, numbers=frozenset({FUSE, USB0})),), edits=(NODE,)
     )
 
 
 KEY = "io.oci-udev-hook.injected"
+MADE_OF = "made is {{{}}}, not an object of places that edits make, each absent or null"
 WHOLE: dict[str, Any] = {"version": 1, "container": "c", "boot": "b", "name": "n", "leases": [], "edits": []}
 
 
@@ -341,7 +343,6 @@ WHOLE: dict[str, Any] = {"version": 1, "container": "c", "boot": "b", "name": "n
     [
         pytest.param("x", f"the config's annotation {KEY} is no JSON: Expecting value: line 1 column 1 (char 0)", id="garbage"),
         pytest.param("[]", f"the config's annotation {KEY} is no JSON object but []", id="a list"),
-        pytest.param(5, f"the config's annotation {KEY} is 5, not a string", id="a number"),
         pytest.param(
             "\ud800", f"the config's annotation {KEY} is no JSON: Expecting value: line 1 column 1 (char 0)", id="half a character"
         ),
@@ -357,14 +358,23 @@ WHOLE: dict[str, Any] = {"version": 1, "container": "c", "boot": "b", "name": "n
         ),
         pytest.param(
             {**WHOLE, "edits": [{"rule": "c 1:x", "access": "r"}]},
-            f'the config\'s annotation {KEY} has "c 1:x", which is no device number such as c 188:0',
+            f'the config\'s annotation {KEY}: edits[0].rule is "c 1:x", not a device number such as "c 188:0"',
             id="odd number",
         ),
-        pytest.param({**WHOLE, "kept": ["x"]}, f'the config\'s annotation {KEY}: kept is ["x"], not a list of numbers', id="odd undo"),
         pytest.param(
-            {**WHOLE, "was": {"x": 1}},
-            f'the config\'s annotation {KEY}: was is {{"x": 1}}, not an object whose keys are numbers',
-            id="odd was",
+            {**WHOLE, "edits": [{"mount": "/x", "source": "/dev/a\0b", "options": []}]},
+            f'the config\'s annotation {KEY}: edits[0].source is "/dev/a\\u0000b", not a path',
+            id="no path",
+        ),
+        pytest.param(
+            {**WHOLE, "leases": [{"resource": "r", "unit": "u", "numbers": [], "nodes": ["\ud800"]}]},
+            f'the config\'s annotation {KEY}: leases[0].nodes is ["\ud800"], not a list of paths',
+            id="half a character in a node",
+        ),
+        pytest.param(
+            {**WHOLE, "version": 10**4000},
+            f"the config's annotation {KEY}: version is 1{'0' * 56}…, and this program knows 1",
+            id="much newer",
         ),
     ],
 )
@@ -377,11 +387,50 @@ def test_a_mark_that_cannot_be_read_is_refused(value: object, problem: str) -> N
     assert str(caught.value) == f"{problem}; make the container anew, so that it gets a config without this mark"
 
 
-@pytest.mark.parametrize("text", ["", "c", "c 1", "c 1:", "c :1", "x 1:1", "c 1:1 ", "c -1:1", "c ٣:1", "c 1:1:1", "c " + "1" * 30 + ":1"])
-def test_what_is_no_number_is_none(text: str) -> None:
-    """Type, major and minor, as cgroup v1 writes them."""
-    with pytest.raises(ValueError, match="which is no device number such as c 188:0"):
-        mark.number(text)
+EDITS = [mark.edit_as_json(edit) for edit in (NODE, VARIABLE, KEEP_GROUPS, GROUP)]
+
+
+@pytest.mark.parametrize(
+    ("undo", "problem"),
+    [
+        pytest.param({"kept": ["x"]}, 'kept is ["x"], not a list of whole numbers', id="kept: a text"),
+        pytest.param({"kept": [True]}, "kept is [true], not a list of whole numbers", id="kept: true"),
+        pytest.param({"kept": [4]}, "kept is [4], not a list of edits by their numbers", id="kept: no edit"),
+        pytest.param({"kept": [-1]}, "kept is [-1], not a list of edits by their numbers", id="kept: negative"),
+        pytest.param({"made": {"ociVersion": "absent"}}, MADE_OF.format('"ociVersion": "absent"'), id="made: a place of no edit's"),
+        pytest.param({"made": {"linux": "x"}}, MADE_OF.format('"linux": "x"'), id="made: neither absent nor null"),
+        pytest.param({"was": {"x": 1}}, 'was is {"x": 1}, not an object whose keys are numbers of edits', id="was: no number"),
+        pytest.param({"was": {"4": 1}}, 'was is {"4": 1}, not an object whose keys are numbers of edits', id="was: no edit"),
+        pytest.param({"was": {"00": 1}}, 'was is {"00": 1}, not an object whose keys are numbers of edits', id="was: another spelling"),
+        pytest.param({"was": {"0": [1]}}, "was.0 is [1], not an object", id="was: a device is an object"),
+        pytest.param({"was": {"0": {}}}, "was.0.path is missing, it must be a string", id="was: a device has a path"),
+        pytest.param({"was": {"1": "A=1"}}, 'was.1 is "A=1", not a list', id="was: variables are a list"),
+        pytest.param({"was": {"1": [5]}}, "was.1 is [5], not a list of strings", id="was: variables are strings"),
+        pytest.param({"was": {"2": 1}}, "was.2 is 1, not a string", id="was: an annotation is a string"),
+        pytest.param({"was": {"3": 1}}, "was.3 is 1, but edit 3 takes the place of nothing", id="was: of a group"),
+    ],
+)
+def test_what_a_mark_would_put_back_must_be_of_ocis_shape(undo: dict[str, object], problem: str) -> None:
+    """It is written into the config when the edits are taken out."""
+    with pytest.raises(UsageError) as caught:
+        config.unpatch({"annotations": {KEY: json.dumps({**WHOLE, "edits": EDITS, **undo})}})
+
+    assert str(caught.value) == (
+        f"the config's annotation {KEY}: {problem}; make the container anew, so that it gets a config without this mark"
+    )
+
+
+@pytest.mark.parametrize(
+    ("annotations", "problem"),
+    [([], "annotations is [], not an object"), ({KEY: 5}, f"annotations.{KEY} is 5, not a string")],
+    ids=["a list", "a number"],
+)
+def test_annotations_of_another_shape_have_no_mark(annotations: object, problem: str) -> None:
+    """They are no texts."""
+    with pytest.raises(UsageError) as caught:
+        config.mark_of({"annotations": annotations})
+
+    assert str(caught.value) == f"the container's config: {problem}"
 
 
 class TestChecks:
@@ -432,6 +481,21 @@ class TestChecks:
         assert checks.changed(config.mark_of(after) or MARK, {**after, **change}) == sentence
 
     @pytest.mark.parametrize(
+        ("change", "sentence"),
+        [
+            ({"linux": []}, "the container's config: linux is [], not an object"),
+            ({"linux": {"devices": [5]}}, "the container's config: linux.devices[0] is 5, not an object"),
+            ({"mounts": {}}, "the container's config: mounts is {}, not a list"),
+        ],
+    )
+    def test_a_config_of_another_shape_than_ocis_is_refused(self, change: dict[str, object], sentence: str) -> None:
+        """In a sentence, not passed over."""
+        with pytest.raises(UsageError) as caught:
+            checks.changed(MARK, change)
+
+        assert str(caught.value) == sentence
+
+    @pytest.mark.parametrize(
         ("path", "is_now"),
         [
             ("/dev/null", "was c 188:0 when it was allotted and is c 1:3 now; start the container again"),
@@ -450,7 +514,7 @@ class TestChecks:
 
     def test_a_host_whose_node_is_the_leased_one_is_not(self) -> None:
         """The usual case."""
-        null = replace(LEASED, nodes=("/dev/null",), numbers=(DeviceNumber(DeviceType.CHAR, 1, 3),))
+        null = replace(LEASED, nodes=("/dev/null",), numbers=frozenset({DeviceNumber(DeviceType.CHAR, 1, 3)}))
 
         assert checks.moved(replace(MARK, leases=(null,))) is None
 

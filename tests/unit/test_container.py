@@ -388,6 +388,26 @@ def test_a_roots_path_tells_storage_and_layer(path: str, expected: tuple[str, st
             "the container's config: linux.uidMappings[0].hostID is missing, it must be a whole number",
         ),
         ({"root": {"path": True}}, "the container's config: root.path is true, not a string"),
+        ({"root": {"path": "/a\0b"}}, 'the container\'s config: root.path is "/a\\u0000b", not a path'),
+        ({"root": {"path": "/\ud800"}}, 'the container\'s config: root.path is "/\ud800", not a path'),
+        (
+            {"mounts": [{"type": "bind", "destination": "/x", "source": "/a\0b"}]},
+            'the container\'s config: mounts[0].source is "/a\\u0000b", not a path',
+        ),
+        (
+            {"mounts": [{"type": "bind", "destination": "/\ud800", "source": "/a"}]},
+            'the container\'s config: mounts[0].destination is "/\ud800", not a path',
+        ),
+        ({"mounts": [{"destination": "/x", "options": [1]}]}, "the container's config: mounts[0].options is [1], not a list of strings"),
+        ({"process": {"env": [1]}}, "the container's config: process.env is [1], not a list of strings"),
+        (
+            {"process": {"user": {"additionalGids": [5, True]}}},
+            "the container's config: process.user.additionalGids is [5, true], not a list of whole numbers",
+        ),
+        (
+            {"process": {"user": {"additionalGids": ["5"]}}},
+            'the container\'s config: process.user.additionalGids is ["5"], not a list of whole numbers',
+        ),
     ],
 )
 def test_a_config_of_another_shape_is_refused_in_a_sentence(config: dict[str, object], sentence: str) -> None:

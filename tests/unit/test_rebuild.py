@@ -12,6 +12,7 @@ import pytest
 from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError
 from oci_udev_hook.model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
+from oci_udev_hook.places import MARK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +47,7 @@ class Host:
     def config(self, found: object) -> None:
         """Write the bundle's config with FOUND as its mark."""
         text = found if isinstance(found, str) else json.dumps(found)
-        (self.bundle / "config.json").write_text(json.dumps({"ociVersion": "1.0.2", "annotations": {rebuild.MARK: text}}))
+        (self.bundle / "config.json").write_text(json.dumps({"ociVersion": "1.0.2", "annotations": {MARK: text}}))
 
     def watch(self) -> None:
         """A conmon with the pid 30 for the container, which has the pid 31."""
@@ -211,3 +212,10 @@ def test_what_was_promised_to_sharers_is_kept(host: Host) -> None:
     host.config(mark(leases=[shared]))
     host.watch()
     assert [lease.sharing for lease in host.leases()] == [3]
+
+
+def test_a_config_from_the_end_of_time_is_readable_afterwards(host: Host) -> None:
+    """Anyone may set a file's time; what is written into the ledger must be a time that it takes."""
+    os.utime(host.bundle / "config.json", (2**33, 2**33))
+    host.watch()
+    assert [lease.holder.since for lease in host.leases()] == [os.stat(host.bundle / "config.json").st_mtime]

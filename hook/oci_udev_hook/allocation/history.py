@@ -26,16 +26,16 @@ def read(file: str) -> dict[str, tuple[str, ...]]:
     """The identities that each name held last, oldest name first; nothing where the file is absent or damaged."""
     try:
         fields = typed.parse(files.read(file, MAX_SIZE).data)
-        return {name: tuple([str(identity) for identity in fields.items(name)]) for name in fields.value}
+        return {name: fields.strings(name) for name in fields.value}
     except (OSError, typed.TypedError):
         return {}
 
 
-def remember(file: str, name: str, identities: tuple[str, ...]) -> bool:
-    """Note in FILE that NAME holds IDENTITIES now; whether that could be written. The caller holds the lock."""
+def remember(file: str, name: str, identities: tuple[str, ...]) -> None:
+    """Note in FILE that NAME holds IDENTITIES now, if it can be written. The caller holds the lock."""
     entries = read(file)
     if entries.get(name) == identities and name in list(entries)[-FRESH:]:
-        return True
+        return
     entries.pop(name, None)
     entries[name] = identities
     kept = dict(list(entries.items())[-LIMIT:])
@@ -43,5 +43,4 @@ def remember(file: str, name: str, identities: tuple[str, ...]) -> bool:
         os.makedirs(os.path.dirname(file), mode=0o755, exist_ok=True)
         files.replace(file, json.dumps(kept).encode(), sync=False)
     except OSError:
-        return False
-    return True
+        return

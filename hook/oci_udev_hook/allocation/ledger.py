@@ -67,25 +67,21 @@ class Ledger(View):
         self.descriptor = -1
 
     def load(self) -> Ledger:
-        """Read the file. A missing one is rebuilt as well: it is missing after a boot, but also after `rm`."""
+        """Read the file; one that is damaged or missing (after a boot, but also after `rm`) is made anew from the living containers.
+
+        Raises ConfigurationError.
+        """
         try:
             found = self.read()
-        except typed.TypedError as error:
-            self.mend(error)
-            return self
+        except typed.TypedError:
+            self.set_aside()
+            found = None
         if found is None:
             self.restore()
             self.write()
         else:
             self.records = found
         return self
-
-    def mend(self, error: typed.TypedError) -> None:
-        """Set the damaged file aside and put one made anew from the living containers in its place. Raises ConfigurationError."""
-        del error
-        self.set_aside()
-        self.restore()
-        self.write()
 
     def set_aside(self) -> None:
         """Keep the damaged file under another name, too.
@@ -135,24 +131,18 @@ class Ledger(View):
         self.write()
         return self.held(container)
 
-    def release(self, container: str, unit: str | None = None) -> tuple[Lease, ...]:
-        """Strike out what CONTAINER holds, or only that UNIT (an identity) of it; gives what is struck out. Raises ConfigurationError."""
+    def release(self, container: str) -> tuple[Lease, ...]:
+        """Strike out what CONTAINER holds; gives what is struck out. Raises ConfigurationError."""
         held = self.held(container)
-        gone = tuple([lease for lease in held if unit in (None, lease.unit)])
-        if not gone:
-            return ()
-        kept = [lease for lease in held if lease not in gone]
-        if kept:
-            self.records.put(kept[0].holder, kept)
-        else:
+        if held:
             self.records.drop(container)
-        self.write()
-        return gone
+            self.write()
+        return held
 
     def write(self) -> None:
         """Write the file. Raises ConfigurationError."""
         try:
             files.replace(self.path, self.records.dump(), sync=True)
         except OSError as error:
-            mend = "make room or mend that, then try again"
+            mend = "see that its folder has room and may be written, then try again"
             raise ConfigurationError(f"the ledger {self.path} cannot be written: {error.strerror}; {mend}") from None

@@ -44,7 +44,7 @@ def open_lock(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        mend = "mend that or name another folder with --state-dir"
+        mend = "see its owner and mode, or name another folder with --state-dir"
         raise ConfigurationError(f"the lock {path} cannot be opened: {error.strerror}; {mend}") from None
 
 

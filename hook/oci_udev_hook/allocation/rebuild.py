@@ -10,8 +10,10 @@ import os
 from .. import files, typed
 from ..errors import ConfigurationError
 from ..frozen import frozen
+from ..leases import read_leases
 from ..model import Holder, LeaseState, Process
-from . import monitors, records
+from ..places import MARK
+from . import monitors
 from .liveness import process
 
 TYPE_CHECKING = False
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
     from ..model import Lease
 
-MARK = "io.oci-udev-hook.injected"  #: the annotation with which the hook marks a config that it has patched
 RUNTIME_FOLDERS = ("/run/crun", "/run/runc", "/run/containerd/runc/k8s.io", "/run/containerd/runc/default", "/run/docker/runtime-runc/moby")
 
 
@@ -76,7 +77,7 @@ def crun_state(folder: str, name: str) -> Living | None:
     """The container NAME from crun's `status` (crun, src/libcrun/status.c)."""
     try:
         fields = typed.parse(files.read(f"{folder}/{name}/status", typed.MAX_INPUT).data)
-        return Living(name, fields.text("bundle"), Process(fields.number("pid"), fields.number("process-start-time")))
+        return Living(name, fields.path("bundle"), Process(fields.number("pid"), fields.number("process-start-time")))
     except (OSError, typed.TypedError):
         return None
 
@@ -85,7 +86,7 @@ def runc_state(folder: str, name: str) -> Living | None:
     """The container NAME from runc's `state.json` (runc, libcontainer/container_linux.go); the bundle is one of its labels."""
     try:
         fields = typed.parse(files.read(f"{folder}/{name}/state.json", typed.MAX_INPUT).data)
-        labels = [label for label in fields.object("config").items("labels") if isinstance(label, str)]
+        labels = fields.object("config").paths("labels")
         bundle = next((label.removeprefix("bundle=") for label in labels if label.startswith("bundle=")), "")
         return Living(name, bundle, Process(fields.number("init_process_pid"), fields.number("init_process_start")))
     except (OSError, typed.TypedError):
@@ -114,11 +115,11 @@ def marked(living: Living, boot: str, uid: int) -> tuple[Lease, ...]:
             state=living.state,
             process=living.process,
             boot=boot,
-            since=os.stat(path).st_mtime,
+            since=max(0.0, min(content.status.st_mtime, typed.MOST_SECONDS)),
             bundle=living.bundle,
             uid=uid,
         )
-        return records.read_leases(mark, holder)
+        return tuple([leased.held_by(holder) for leased in read_leases(mark)])
     except typed.TypedError as error:
         mend = f"stop the container {living.container[:12]} and try again"
         says = typed.about(f"the hook's mark in {path}", error)

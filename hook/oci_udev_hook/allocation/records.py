@@ -1,4 +1,4 @@
-"""The ledger's JSON form, and that of leases in a config's mark.
+"""The ledger's JSON form; that of a lease stands in `leases`.
 
     {"version": 1, "sum": 2837619203, "holders": {
     CONTAINER-ID: {"name", "state", "pid", "start", "boot", "since", "until", "bundle",
@@ -17,14 +17,20 @@ from binascii import crc32
 
 from .. import typed
 from ..errors import ConfigurationError
-from ..model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
+from ..leases import as_json, read_leases
+from ..model import Holder, LeaseState, Process
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from ..model import Lease
+
 VERSION = 1
+VERSIONS = range(1, 2**31)  #: that there can be
 FOOT = "\n}}\n"
+PIDS = range(2**31)  #: pid_t
+TICKS = range(2**64)  #: of a process start, %llu in proc_pid_stat(5)
 MAX_SIZE = 64 * 1024 * 1024  #: bytes; a lease has some 350
 
 
@@ -47,11 +53,11 @@ class Records:
 
     def put(self, holder: Holder, leases: Iterable[Lease]) -> None:
         """Write down that HOLDER holds LEASES, and nothing else any more."""
-        self.rows[holder.container] = json.dumps({**holder_row(holder), "leases": [lease_row(lease) for lease in leases]})
+        self.rows[holder.container] = json.dumps({**holder_row(holder), "leases": [as_json(lease) for lease in leases]})
 
-    def drop(self, container: str) -> bool:
-        """Strike CONTAINER out; whether it was there."""
-        return self.rows.pop(container, None) is not None
+    def drop(self, container: str) -> None:
+        """Strike out what CONTAINER holds, if anything."""
+        self.rows.pop(container, None)
 
     def dump(self) -> bytes:
         """The file's content."""
@@ -87,25 +93,34 @@ def untouched(data: bytes) -> dict[str, str] | None:
 
 def checked(data: bytes, uid: int, path: str) -> dict[str, str]:
     """The rows in DATA by container, all of it parsed. Raises TypedError, ConfigurationError."""
+    holders = holders_in(data, path)
+    for container in holders.value:
+        read_row(container, holders.value[container], uid)
+    try:
+        return {container: json.dumps(row) for container, row in holders.value.items()}
+    except RecursionError:
+        raise typed.TypedError("is no JSON that can be read: it is nested too deeply") from None
+
+
+def holders_in(data: bytes, path: str) -> typed.Fields:
+    """The rows in DATA by container. Raises TypedError, ConfigurationError."""
     fields = typed.parse(data)
-    version = fields.number("version")
+    version = fields.number("version", within=VERSIONS)
     if version > VERSION:
         raise ConfigurationError(
             f"the ledger {path} was written by a newer oci-udev-hook (form {version}, this one knows forms up to {VERSION}); "
             "install the newer one again, or stop all containers with devices and remove the file"
         )
-    if version < 1 or "holders" not in fields.value:
-        raise typed.TypedError("is no ledger: it has no holders, or a version that never was")
-    holders = fields.object("holders")
-    for container in holders.value:
-        read_row(container, holders.value[container], uid)
-    return {container: json.dumps(row) for container, row in holders.value.items()}
+    if "holders" not in fields.value:
+        raise typed.TypedError("is no ledger: it has no holders")
+    return fields.object("holders")
 
 
 def read_row(container: str, row: object, uid: int) -> tuple[Lease, ...]:
     """What CONTAINER holds, from its ROW. Raises TypedError."""
     fields = typed.Fields({container: row}, "holders").object(container)
-    return read_leases(fields, read_holder(container, fields, uid))
+    holder = read_holder(container, fields, uid)
+    return tuple([leased.held_by(holder) for leased in read_leases(fields)])
 
 
 def read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
@@ -117,60 +132,13 @@ def read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
         container=container,
         name=fields.text("name"),
         state=LeaseState(state),
-        process=Process(pid=fields.number("pid"), start=fields.number("start")),
+        process=Process(pid=fields.number("pid", within=PIDS), start=fields.number("start", within=TICKS)),
         boot=fields.text("boot"),
-        since=read_time(fields, "since") or 0.0,
-        until=read_time(fields, "until"),
-        bundle=fields.text("bundle", ""),
+        since=fields.seconds("since") or 0.0,
+        until=fields.seconds("until"),
+        bundle=fields.path("bundle", ""),
         uid=uid,
     )
-
-
-def read_time(fields: typed.Fields, key: str) -> float | None:
-    """The seconds at KEY, or none."""
-    value = fields.value.get(key)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise fields.wrong(key, "a number of seconds")
-    return float(value)
-
-
-def read_leases(fields: typed.Fields, holder: Holder) -> tuple[Lease, ...]:
-    """The leases of HOLDER from the list `leases` of a row or mark, which must be there. Raises TypedError."""
-    if "leases" not in fields.value:
-        raise fields.wrong("leases", "a list")
-    return tuple(
-        [
-            Lease(
-                resource=row.text("resource"),
-                unit=row.text("unit"),
-                numbers=frozenset([read_number(text) for text in read_texts(row, "numbers")]),
-                nodes=tuple(read_texts(row, "nodes")),
-                holder=holder,
-                sharing=row.number("sharing", 1),
-            )
-            for row in fields.objects("leases")
-        ]
-    )
-
-
-def read_texts(fields: typed.Fields, key: str) -> list[str]:
-    """The strings of the list at KEY."""
-    items = fields.items(key)
-    texts = [item for item in items if isinstance(item, str)]
-    if len(texts) != len(items) or key not in fields.value:
-        raise fields.wrong(key, "a list of strings")
-    return texts
-
-
-def read_number(text: str) -> DeviceNumber:
-    """The device number in TEXT, as `str(DeviceNumber)` writes it: `c 188:0`. Raises TypedError."""
-    kind, _, pair = text.partition(" ")
-    major, _, minor = pair.partition(":")
-    if kind not in ("b", "c") or not pair.isascii() or not major.isdigit() or not minor.isdigit():
-        raise typed.TypedError(f'"{text}" is no device number such as "c 188:0"')
-    return DeviceNumber(DeviceType(kind), int(major), int(minor))
 
 
 def holder_row(holder: Holder) -> dict[str, object]:
@@ -184,15 +152,4 @@ def holder_row(holder: Holder) -> dict[str, object]:
         "since": holder.since,
         "until": holder.until,
         "bundle": holder.bundle,
-    }
-
-
-def lease_row(lease: Lease) -> dict[str, object]:
-    """LEASE's row."""
-    return {
-        "resource": lease.resource,
-        "unit": lease.unit,
-        "numbers": sorted([str(number) for number in lease.numbers]),
-        "nodes": list(lease.nodes),
-        "sharing": lease.sharing,
     }

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .allocate import Pool, Situation
 
 MOST = 8  #: how many of a kind a sentence names
-#: Said of a request that none of its own units fails: the others would find other units, if those were not held or barred.
+#: For a request whose own units are all free and usable: other requests of the container, whose own are held or barred, need them.
 TAKEN = "the free ones go to this container's other requests"
 
 

@@ -53,7 +53,8 @@ class View:
         try:
             self.records = self.read() or self.records
         except typed.TypedError as error:
-            self.mend(error)
+            self.refuse_anothers(error)
+            self.restore()
         return self
 
     def read(self) -> records.Records | None:
@@ -70,18 +71,14 @@ class View:
         except files.NotRegularError as error:
             raise typed.TypedError(f"is no ledger: {error.strerror}") from None
         except OSError as error:
-            mend = "mend that or name another folder with --state-dir"
+            mend = "see its owner and mode, or name another folder with --state-dir"
             raise ConfigurationError(f"the ledger {self.path} cannot be read: {error.strerror}; {mend}") from None
 
-    def mend(self, error: typed.TypedError) -> None:
-        """Make the records anew from the living containers, since the file is damaged.
-
-        Raises ConfigurationError where it is another user's, whose containers' configs are not ours to read.
-        """
+    def refuse_anothers(self, error: typed.TypedError) -> None:
+        """Raise ConfigurationError if the damaged file is another user's, whose containers' configs are not ours to read."""
         if self.file_owner != os.geteuid():
             mend = "the next container with devices that its owner starts mends it"
             raise ConfigurationError(f"{typed.about(f'the ledger {self.path}', error)}; {mend}")
-        self.restore()
 
     def restore(self) -> None:
         """Make the records anew from the living containers."""
@@ -117,28 +114,28 @@ class View:
         return tuple(found)
 
     def survivors(self, held: list[Lease], now: float | None) -> list[Lease]:
-        """HELD, of one holder, as that lives on; nothing if it is dead."""
+        """HELD, which are all of one holder, with that holder as it is now; nothing if it is dead."""
         if not held:
             return []
         holder = held[0].holder
-        heir = self.heir(holder, now)
-        if heir is None:
+        current = self.current_holder(holder, now)
+        if current is None:
             self.dead.add(holder.container)
             return []
-        if heir is holder:
+        if current is holder:
             return held
-        self.records.put(heir, self.records.leases(holder.container))
-        return [replace(lease, holder=heir) for lease in held]
+        self.records.put(current, self.records.leases(holder.container))
+        return [replace(lease, holder=current) for lease in held]
 
-    def heir(self, holder: Holder, now: float | None = None) -> Holder | None:
-        """HOLDER as it lives on: as it is, or confirmed where its container runs though nobody confirmed it; None if it is dead."""
+    def current_holder(self, holder: Holder, now: float | None = None) -> Holder | None:
+        """HOLDER as it is now: the same while it lives, confirmed if its container runs though no hook has said so; None if it is dead."""
         if liveness.alive(holder, self.boot, liveness.clock() if now is None else now):
             return holder
         return liveness.adopted(holder, self.boot, self.owner)
 
     def alive(self, holder: Holder) -> bool:
         """Whether HOLDER lives now."""
-        return self.heir(holder) is not None
+        return self.current_holder(holder) is not None
 
     def previous(self, name: str) -> tuple[str, ...]:
         """The identities of the units that the container of that NAME (its id, if it has none) held last, in order."""

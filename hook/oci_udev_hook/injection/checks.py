@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-import stat
 
+from .. import typed
 from ..edit import CgroupRule, Mount, Node
-from ..model import DeviceNumber, DeviceType
+from ..errors import UsageError
+from ..model import number_of
 from .config import number_at, same_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .mark import Leased, Mark
+    from ..leases import Leased
+    from .mark import Mark
 
     Stat = Callable[[str], os.stat_result]
 
@@ -23,13 +25,21 @@ AGAIN = "start the container again"
 def changed(mark: Mark, config: Mapping[str, object]) -> str | None:
     """The sentence on an edit of MARK that CONFIG has no more, or with another device; None if all are there.
 
-    What a mark does not lease, no edit of it may give: this is looked at too.
+    What a mark does not lease, no edit of it may give: this is looked at too. Raises UsageError for a config that is not of OCI's shape.
     """
+    try:
+        fields = typed.Fields(dict(config))
+        devices = [entry.value for entry in fields.object("linux").objects("devices")]
+        mounts = [entry.value for entry in fields.objects("mounts")]
+    except typed.TypedError as error:
+        raise UsageError(typed.about("the container's config", error)) from None
+    return _changed(mark, devices, mounts)
+
+
+def _changed(mark: Mark, devices: list[dict[str, object]], mounts: list[dict[str, object]]) -> str | None:
+    """The same for the config's DEVICES and MOUNTS."""
     leased = {number for lease in mark.leases for number in lease.numbers}
     hosts = {path for lease in mark.leases for path in lease.nodes}
-    linux = config.get("linux")
-    devices = _objects(linux.get("devices") if isinstance(linux, dict) else None)
-    mounts = _objects(config.get("mounts"))
     for edit in mark.edits:
         if isinstance(edit, (Node, CgroupRule)) and edit.number not in leased:
             return f"the config's mark gives {edit.number}, which is not among its leases; make the container anew"
@@ -65,22 +75,8 @@ def _moved(lease: Leased, path: str, status: Stat) -> str | None:
         found = status(path)
     except OSError as error:
         return f"{path}, {unit}, has gone since it was allotted ({error.strerror}); plug it in again and start the container"
-    number = device_number(found)
+    number = number_of(found)
     if number in lease.numbers:
         return None
-    leased = " or ".join([str(each) for each in lease.numbers])
+    leased = " or ".join(sorted([str(each) for each in lease.numbers]))
     return f"{path}, {unit}, was {leased} when it was allotted and is {number or 'no device'} now; {AGAIN}"
-
-
-def device_number(found: os.stat_result) -> DeviceNumber | None:
-    """The number of the device that stat(2) FOUND, None if it is none."""
-    if stat.S_ISCHR(found.st_mode):
-        return DeviceNumber(DeviceType.CHAR, os.major(found.st_rdev), os.minor(found.st_rdev))
-    if stat.S_ISBLK(found.st_mode):
-        return DeviceNumber(DeviceType.BLOCK, os.major(found.st_rdev), os.minor(found.st_rdev))
-    return None
-
-
-def _objects(value: object) -> list[dict[str, object]]:
-    """The objects of a list, none where there is no list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

@@ -10,8 +10,9 @@ from .. import typed
 from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from ..errors import UsageError
 from ..frozen import frozen, replace
+from ..places import MARK
 from . import mark as marks
-from .draft import Draft
+from .draft import ANNOTATIONS, DEVICES, ENVIRONMENT, GROUPS, MOUNTS, RULES, Draft
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
     from ..edit import Edit
     from .mark import Mark
-
-ANNOTATIONS = ("annotations",)
-DEVICES = ("linux", "devices")
-RULES = ("linux", "resources", "devices")
-MOUNTS = ("mounts",)
-ENVIRONMENT = ("process", "env")
-GROUPS = ("process", "user", "additionalGids")
 
 
 @frozen
@@ -52,7 +46,7 @@ def patch(config: Mapping[str, object], mark: Mark) -> dict[str, object]:
         kept=tuple([index for index, each in enumerate(found) if each.kept]),
         was={index: each.was for index, each in enumerate(found) if each.was is not None},
     )
-    annotations[marks.KEY] = marks.write(replace(mark, undo=undo))
+    annotations[MARK] = marks.write(replace(mark, undo=undo))
     return draft.config
 
 
@@ -66,7 +60,7 @@ def unpatch(config: Mapping[str, object]) -> dict[str, object]:
         for index, edit in reversed(list(enumerate(mark.edits))):
             if index not in mark.undo.kept:
                 take_out(draft, edit, mark.undo.was.get(index))
-        draft.mapping(ANNOTATIONS).pop(marks.KEY, None)
+        draft.mapping(ANNOTATIONS).pop(MARK, None)
         for path, before in reversed(list(mark.undo.made.items())):
             draft.unmake(tuple(path.split(".")), before)
     except typed.TypedError as error:
@@ -76,8 +70,11 @@ def unpatch(config: Mapping[str, object]) -> dict[str, object]:
 
 def mark_of(config: Mapping[str, object]) -> Mark | None:
     """The mark on CONFIG, None if it has none. Raises UsageError for one that cannot be read."""
-    annotations = config.get("annotations")
-    return marks.read(annotations) if isinstance(annotations, dict) else None
+    try:
+        annotations = typed.Fields(dict(config)).texts("annotations")
+    except typed.TypedError as error:
+        raise UsageError(typed.about("the container's config", error)) from None
+    return marks.read(annotations)
 
 
 def put_in(draft: Draft, edit: Edit) -> Found:

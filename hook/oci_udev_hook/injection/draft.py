@@ -10,6 +10,18 @@ if TYPE_CHECKING:
 
     Path = tuple[str, ...]
 
+#: Where edits land.
+ANNOTATIONS = ("annotations",)
+DEVICES = ("linux", "devices")
+RULES = ("linux", "resources", "devices")
+MOUNTS = ("mounts",)
+ENVIRONMENT = ("process", "env")
+GROUPS = ("process", "user", "additionalGids")
+#: What has to be made for that where a config does not have it: these and what is above them.
+MADE = frozenset(
+    [".".join(path[:depth]) for path in (ANNOTATIONS, DEVICES, RULES, MOUNTS, ENVIRONMENT, GROUPS) for depth in range(1, len(path) + 1)]
+)
+
 
 class Draft:
     """A copy of CONFIG to write to. `made` tells which objects and lists were not there: `absent`, or `null` as Go writes it."""

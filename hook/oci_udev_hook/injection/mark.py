@@ -12,28 +12,19 @@ from .. import typed
 from ..edit import Annotation, CgroupRule, Group, Mount, Node, Variable
 from ..errors import UsageError
 from ..frozen import frozen
-from ..model import DeviceNumber, DeviceType
+from ..leases import as_json, leased, read_leases, read_number
+from ..places import MARK
+from .draft import MADE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..edit import Edit
+    from ..leases import Leased
     from ..model import Lease
 
-KEY = "io.oci-udev-hook.injected"
 VERSION = 1
-
-
-@frozen
-class Leased:
-    """A lease as the mark keeps it: without its holder, which is the container itself."""
-
-    resource: str
-    unit: str
-    numbers: tuple[DeviceNumber, ...]
-    nodes: tuple[str, ...]  #: on the host
-    sharing: int = 1  #: how many containers may hold it with this one
 
 
 @frozen
@@ -59,32 +50,24 @@ class Mark:
 
 def make(container: str, boot: str, name: str, leases: tuple[Lease, ...], edits: tuple[Edit, ...]) -> Mark:
     """The mark for the container of id CONTAINER, called NAME, that holds LEASES in this BOOT."""
-    kept = [Leased(lease.resource, lease.unit, tuple(sorted(lease.numbers, key=str)), lease.nodes, lease.sharing) for lease in leases]
-    return Mark(container, boot, name, tuple(kept), edits)
+    return Mark(container, boot, name, tuple([leased(lease) for lease in leases]), edits)
 
 
-def read(annotations: Mapping[str, object]) -> Mark | None:
+def read(annotations: Mapping[str, str]) -> Mark | None:
     """The mark among ANNOTATIONS, None if there is none. Raises UsageError for one that this version cannot read."""
-    text = annotations.get(KEY)
+    text = annotations.get(MARK)
     if text is None:
         return None
     try:
-        if not isinstance(text, str):
-            raise typed.TypedError(f"is {typed.shown(text)}, not a string")
         fields = typed.parse(text.encode("utf-8", "surrogatepass"))
         version = fields.number("version")
         if version != VERSION:
-            raise typed.TypedError(f"version is {version}, and this program knows {VERSION}")
-        return Mark(
-            fields.text("container"),
-            fields.text("boot"),
-            fields.text("name"),
-            tuple([_leased(lease) for lease in fields.objects("leases")]),
-            tuple([edit_from(edit) for edit in fields.objects("edits")]),
-            _undo(fields),
-        )
+            raise typed.TypedError(f"version is {typed.shown(version)}, and this program knows {VERSION}")
+        edits = tuple([edit_from(edit) for edit in fields.objects("edits")])
+        leases = read_leases(fields)
+        return Mark(fields.text("container"), fields.text("boot"), fields.text("name"), leases, edits, _undo(fields, edits))
     except typed.TypedError as error:
-        says = typed.about(f"the config's annotation {KEY}", error)
+        says = typed.about(f"the config's annotation {MARK}", error)
         raise UsageError(f"{says}; make the container anew, so that it gets a config without this mark") from None
 
 
@@ -96,16 +79,7 @@ def write(mark: Mark) -> str:
         "container": mark.container,
         "boot": mark.boot,
         "name": mark.name,
-        "leases": [
-            {
-                "resource": lease.resource,
-                "unit": lease.unit,
-                "numbers": [str(number) for number in lease.numbers],
-                "nodes": lease.nodes,
-                **({"sharing": lease.sharing} if lease.sharing != 1 else {}),
-            }
-            for lease in mark.leases
-        ],
+        "leases": [as_json(lease) for lease in mark.leases],
         "edits": [edit_as_json(edit) for edit in mark.edits],
     }
     found: dict[str, object] = {"made": undo.made, "kept": undo.kept, "was": undo.was}
@@ -133,61 +107,43 @@ def edit_from(fields: typed.Fields) -> Edit:
     kinds = fields.value.keys() & {"node", "rule", "mount", "variable", "group", "annotation"}
     match kinds.pop() if len(kinds) == 1 else "":
         case "node":
-            return Node(
-                fields.text("node"), number(fields.text("number")), fields.number("mode"), fields.number("uid"), fields.number("gid")
-            )
+            number = read_number(fields, "number")
+            return Node(fields.path("node"), number, fields.number("mode"), fields.number("uid"), fields.number("gid"))
         case "rule":
-            return CgroupRule(number(fields.text("rule")), fields.text("access"))
+            return CgroupRule(read_number(fields, "rule"), fields.text("access"))
         case "mount":
-            return Mount(fields.text("source"), fields.text("mount"), _texts(fields, "options"))
+            return Mount(fields.path("source"), fields.path("mount"), fields.strings("options"))
         case "variable":
             return Variable(fields.text("variable"), fields.text("value"))
         case "group":
             return Group(fields.number("group"))
         case "annotation":
             return Annotation(fields.text("annotation"), fields.text("value"))
-    raise typed.TypedError(f"{fields.path} is {typed.shown(fields.value)}, which is no edit")
+    raise typed.TypedError(f"{fields.place} is {typed.shown(fields.value)}, which is no edit")
 
 
-def number(text: str) -> DeviceNumber:
-    """The device number in TEXT, as `str()` gives it: `c 188:0`. Raises TypedError."""
-    kind, _, rest = text.partition(" ")
-    major, _, minor = rest.partition(":")
-    if kind not in ("b", "c") or not (major.isdecimal() and minor.isdecimal() and rest.isascii() and len(rest) <= 21):
-        raise typed.TypedError(f"has {typed.shown(text)}, which is no device number such as c 188:0")
-    return DeviceNumber(DeviceType(kind), int(major), int(minor))
+def _undo(fields: typed.Fields, edits: tuple[Edit, ...]) -> Undo:
+    """What patching found, for EDITS. Raises TypedError: what is put back must be what an edit can have taken the place of."""
+    made, kept, was = fields.texts("made"), fields.numbers("kept"), fields.object("was")
+    for path, before in made.items():
+        if path not in MADE or before not in ("absent", "null"):
+            raise fields.wrong("made", "an object of places that edits make, each absent or null")
+    if any(index not in range(len(edits)) for index in kept):
+        raise fields.wrong("kept", "a list of edits by their numbers")
+    numbered = {str(index): edit for index, edit in enumerate(edits)}
+    if not was.value.keys() <= numbered.keys():
+        raise fields.wrong("was", "an object whose keys are numbers of edits")
+    return Undo(made, kept, {int(key): _replaced(was, key, numbered[key]) for key in was.value})
 
 
-def _leased(fields: typed.Fields) -> Leased:
-    """One entry of `leases`."""
-    return Leased(
-        fields.text("resource"),
-        fields.text("unit"),
-        tuple([number(text) for text in _texts(fields, "numbers")]),
-        _texts(fields, "nodes"),
-        fields.number("sharing", 1),
-    )
-
-
-def _texts(fields: typed.Fields, key: str) -> tuple[str, ...]:
-    """The list of strings at KEY."""
-    found = []
-    for item in fields.items(key):
-        if not isinstance(item, str):
-            raise fields.wrong(key, "a list of strings")
-        found.append(item)
-    return tuple(found)
-
-
-def _undo(fields: typed.Fields) -> Undo:
-    """What patching found."""
-    kept, was = [], {}
-    for item in fields.items("kept"):
-        if not isinstance(item, int):
-            raise fields.wrong("kept", "a list of numbers")
-        kept.append(item)
-    for key, value in fields.object("was").value.items():
-        if not key.isdecimal() or not key.isascii() or len(key) > 9:
-            raise fields.wrong("was", "an object whose keys are numbers")
-        was[int(key)] = value
-    return Undo(fields.texts("made"), tuple(kept), was)
+def _replaced(was: typed.Fields, key: str, edit: Edit) -> object:
+    """What EDIT, which has the number KEY, took the place of. Raises TypedError for what it cannot have."""
+    if isinstance(edit, Node):
+        device = was.object(key)
+        device.text("path")
+        return device.value
+    if isinstance(edit, Variable):
+        return list(was.strings(key))
+    if isinstance(edit, Annotation):
+        return was.text(key)
+    raise typed.TypedError(f"{was.at(key)} is {typed.shown(was.value[key])}, but edit {key} takes the place of nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UsageError
+from ..places import MARK
 from ..typed import shown
 
 TYPE_CHECKING = False
@@ -16,7 +17,7 @@ LIMITS = PREFIX + "limits"  #: of every container of the pod, `LIMITS/CONTAINER`
 CLAIMS = PREFIX + "claims"
 DEVICES = PREFIX + "devices"
 INIT = PREFIX + "init"
-INJECTED = PREFIX + "injected"  #: the hook's own mark on a patched config
+INJECTED = MARK
 
 POD = ""  #: stands for all containers of the pod where a container's name can stand
 

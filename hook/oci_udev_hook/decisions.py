@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LIMIT = 256
+CODES = range(256)  #: exit(3)
 MAX_SIZE = 1024 * 1024  #: bytes of one decision; a refusal with many holders has a few thousand
 
 
@@ -59,7 +60,7 @@ FIELDS = ("stage", "container", "name", "time", "code", "outcome", "reason", "re
 def file_name(decision: Decision, *, refused: bool | None = None) -> str:
     """The file of DECISION: refusals are told apart by name, so that pruning opens none."""
     known_as = decision.container or decision.name or "unknown"
-    safe = "".join([letter if letter.isalnum() or letter in "-_" else "_" for letter in known_as])[:128]
+    safe = "".join([letter if (letter.isascii() and letter.isalnum()) or letter in "-_" else "_" for letter in known_as])[:128]
     return f"{safe}.{'refused' if (bool(decision.code) if refused is None else refused) else 'granted'}"
 
 
@@ -89,18 +90,20 @@ def read(state_dir: str) -> Iterator[Decision]:
 
 def decision_of(fields: typed.Fields) -> Decision:
     """A decision from its JSON form. Raises TypedError."""
-    time = fields.value.get("time")
+    time = fields.seconds("time")
+    if time is None:
+        raise fields.wrong("time", "a number of seconds")
     return Decision(
         stage=fields.text("stage"),
         container=fields.text("container"),
         name=fields.text("name"),
-        time=float(time) if isinstance(time, (int, float)) else 0.0,
-        code=fields.number("code"),
+        time=time,
+        code=fields.number("code", within=CODES),
         outcome=fields.text("outcome"),
         reason=fields.text("reason", ""),
-        requests=tuple(str(item) for item in fields.items("requests")),
-        units=tuple(str(item) for item in fields.items("units")),
-        notes=tuple(str(item) for item in fields.items("notes")),
+        requests=fields.strings("requests"),
+        units=fields.strings("units"),
+        notes=fields.strings("notes"),
     )
 
 

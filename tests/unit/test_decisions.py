@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -79,6 +80,40 @@ def test_damaged_and_odd_files_are_passed_over(tmp_path: Path) -> None:
     os.mkfifo(folder / "pipe.refused")
 
     assert list(decisions.read(str(tmp_path))) == [REFUSED]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"requests": ["2 of a.example/foo", 2]},
+        {"units": "u1"},
+        {"notes": [None]},
+        {"time": True},
+        {"time": None},
+        {"time": 1e18},
+        {"code": "75"},
+        {"code": 256},
+        {"code": True},
+    ],
+    ids=str,
+)
+def test_a_decision_with_a_wrong_value_is_passed_over(tmp_path: Path, change: dict[str, object]) -> None:
+    """Half a decision would be told as a whole one."""
+    decisions.keep(str(tmp_path), REFUSED)
+    (kept,) = (tmp_path / "decisions").iterdir()
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), **change}))
+
+    assert list(decisions.read(str(tmp_path))) == []
+
+
+@pytest.mark.parametrize("letter", ["ü", "٣", "漢", "/", "\0", "\ud800"])
+def test_a_name_of_any_letters_is_kept(tmp_path: Path, letter: str) -> None:
+    """A file's name has 255 bytes at most, which 128 letters can be too many for (name_max, limits.h)."""
+    decision = replace(REFUSED, container="", name=letter * 300)
+    decisions.keep(str(tmp_path), decision)
+
+    assert list(decisions.read(str(tmp_path))) == [decision]
+    assert [path.name for path in (tmp_path / "decisions").iterdir()] == ["_" * 128 + ".refused"]
 
 
 def test_a_name_with_a_path_in_it_stays_in_its_folder(tmp_path: Path) -> None:

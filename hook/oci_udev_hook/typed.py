@@ -46,8 +46,12 @@ def parse(data: bytes) -> Fields:
         raise TypedError("is no JSON: it is not UTF-8 text") from None
     except RecursionError:
         raise TypedError("is no JSON that can be read: it is nested too deeply") from None
-    except ValueError as error:
+    except json.JSONDecodeError as error:
         raise TypedError(f"is no JSON: {error}") from None
+    except TypedError:
+        raise
+    except ValueError:  # what int() says of too many digits is for programmers
+        raise TypedError("is no JSON that can be read: a number in it has thousands of digits") from None
     if not isinstance(value, dict):
         raise TypedError(f"is no JSON object but {shown(value)}")
     return Fields(value)
@@ -55,7 +59,7 @@ def parse(data: bytes) -> Fields:
 
 def _no_constant(name: str) -> float:
     """Refuse NaN and Infinity, which Python reads and JSON (RFC 8259, section 6) does not have."""
-    raise ValueError(f"{name} is no JSON value")
+    raise TypedError(f"is no JSON: {name} is no JSON value")
 
 
 def is_path(text: str) -> bool:

@@ -19,7 +19,20 @@ NAME = PACKAGE.name
 ROOMS = ("requests", "inventory", "allocation", "injection")
 MODULES = sorted(PACKAGE.rglob("*.py"))
 #: What a room may know: words, pure helpers, and the careful way to files.
-KNOWN_TO_ROOMS = {"__version__", "model", "edit", "leases", "errors", "frozen", "typed", "names", "template", "places", "files", "dependencies"}
+KNOWN_TO_ROOMS = {
+    "__version__",
+    "model",
+    "edit",
+    "leases",
+    "errors",
+    "frozen",
+    "typed",
+    "names",
+    "template",
+    "places",
+    "files",
+    "dependencies",
+}
 #: Third-party modules and the one place that may import each.
 DOORS = {
     "pyudev": {"inventory/udev.py"},

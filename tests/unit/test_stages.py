@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from oci_udev_hook import decisions, engine, log, ociconfig, places, stages
+from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.run import Run
@@ -29,8 +30,9 @@ ONE, TWO, THREE = ("1f" * 32, "2f" * 32, "3f" * 32)
 
 
 @pytest.fixture(name="run")
-def fixture_run(tmp_path: Path) -> Run:
-    """Definitions and a ledger of the test's own."""
+def fixture_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Definitions and a ledger of the test's own, which knows nothing of containers that run on this machine."""
+    monkeypatch.setattr(rebuild, "leases", lambda *_: ())
     folder = tmp_path / "config" / "resources.d"
     folder.mkdir(parents=True)
     (folder / "50-random.toml").write_text(textwrap.dedent(DEFINITIONS))

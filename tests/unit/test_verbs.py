@@ -15,6 +15,7 @@ import pytest
 
 from oci_udev_hook import engine
 from oci_udev_hook.__main__ import main
+from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.inventory import database
 from oci_udev_hook.places import User
 from oci_udev_hook.run import Run
@@ -64,7 +65,8 @@ class Person:
 
 @pytest.fixture(name="person")
 def fixture_person(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Person:
-    """A host where kernel.example/random has two units and kernel.example/zero one that two may hold."""
+    """A host where kernel.example/random has two units and kernel.example/zero one that two may hold, and no container runs."""
+    monkeypatch.setattr(rebuild, "leases", lambda *_: ())
     person = Person(tmp_path, capsys, monkeypatch)
     person.define(
         "50-kernel.toml",

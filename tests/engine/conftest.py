@@ -82,6 +82,7 @@ def engine(request: pytest.FixtureRequest, views: Views) -> Iterator[Engine]:
 @pytest.fixture
 def clean(engine: Engine, loops: tuple[Loop, ...]) -> Iterator[Engine]:
     """The same for a test that starts containers of its own: they are gone afterwards, and so is what it changed in the definition."""
+    engine.remove_all()
     yield engine
     engine.remove_all()
     define(engine.view, loops[:UNITS])

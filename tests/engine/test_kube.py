@@ -6,21 +6,23 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bed.cells import Mode, cells
+from bed.cells import Mode, cells, diagonal
 from bed.engine import HELD, IMAGE, RESOURCE, Engine
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from bed.devices import Loop
 
-pytestmark = pytest.mark.parametrize(
+DENIED = "podman 4.3.1 with cgroupfs denies its pods their own /dev/null on cgroup v2"
+everywhere = pytest.mark.parametrize(
     "engine",
-    cells(
-        modes=(Mode.ROOTFUL, Mode.ROOTLESS),
-        unless={"debian12-v2-runc-rootful": "podman 4.3.1 with cgroupfs denies its pods their own /dev/null on cgroup v2",
-                "debian12-v2-crun-rootful": "podman 4.3.1 with cgroupfs denies its pods their own /dev/null on cgroup v2"},
-    ),
+    cells(modes=(Mode.ROOTFUL, Mode.ROOTLESS), unless={"debian12-v2-runc-rootful": DENIED, "debian12-v2-crun-rootful": DENIED}),
     indirect=True,
-)  # fmt: skip
+)
+here_and_there = pytest.mark.parametrize(
+    "engine", diagonal(Mode.ROOTFUL, Mode.ROOTLESS, unless={"debian12-v2-crun-rootful": DENIED}), indirect=True
+)
 
 #: Names so long that podman 4.3 would refuse them in one annotation (63 characters).
 LONG = tuple(f"hardware-vendor.example/a-kind-of-device-with-a-very-long-name-{number}" for number in (1, 2))
@@ -94,52 +96,51 @@ def opens(engine: Engine, container: str, nodes: list[str]) -> bool:
     return engine.exec(container, "sh", "-c", " && ".join(f"exec 3<>{node}" for node in nodes)).code == 0
 
 
-def test_each_container_of_a_pod_has_its_own_units(clean: Engine, loops: tuple[Loop, ...]) -> None:
-    """Case 1: `hardware-vendor.example/foo: 2` in the YAML, two working devices in the container."""
-    play(clean, POD)
+@pytest.fixture(scope="module")
+def played(engine: Engine) -> Iterator[Engine]:
+    """An engine that plays the pod."""
+    play(engine, POD)
+    yield engine
+    engine.remove_all()
 
-    first, second = variable(clean, "demo-a"), variable(clean, "demo-b")
+
+@everywhere
+def test_each_container_of_a_pod_has_its_own_units(played: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 1: `hardware-vendor.example/foo: 2` in the YAML, two working devices in the container."""
+    first, second = variable(played, "demo-a"), variable(played, "demo-b")
+
     assert (len(first), len(second)) == (2, 1)
     assert sorted({*first, *second}) == [loop.node for loop in loops[:3]]
-    assert opens(clean, "demo-a", first)
-    assert opens(clean, "demo-b", second)
-    assert clean.exec("demo-b", "sh", "-c", "ls -d /dev/loop*").out.split() == second
-    assert clean.leases() == {"demo-a": tuple(first), "demo-b": tuple(second)}
+    assert opens(played, "demo-a", first)
+    assert opens(played, "demo-b", second)
+    assert played.exec("demo-b", "sh", "-c", "ls -d /dev/loop*").out.split() == second
+    assert played.leases() == {"demo-a": tuple(first), "demo-b": tuple(second)}
 
 
-def test_the_init_container_had_one_and_gave_it_back(clean: Engine, loops: tuple[Loop, ...]) -> None:
-    play(clean, POD)
-
-    assert clean.podman("logs", "demo-first").out.strip() in {loop.node for loop in loops[:4]}
-    assert "demo-first" not in clean.leases()
-
-
-def test_what_is_not_about_devices_stays(clean: Engine) -> None:
-    play(clean, POD)
-
-    assert clean.inspect("demo-a", '{{index .Config.Annotations "kept"}}') == "as-it-is"
+@everywhere
+def test_the_init_container_had_one_and_gave_it_back(played: Engine, loops: tuple[Loop, ...]) -> None:
+    assert played.podman("logs", "demo-first").out.strip() in {loop.node for loop in loops[:4]}
+    assert "demo-first" not in played.leases()
 
 
-def test_a_second_pod_is_refused_and_told_who_holds_them(clean: Engine) -> None:
-    play(clean, POD)
+@everywhere
+def test_what_is_not_about_devices_stays(played: Engine) -> None:
+    assert played.inspect("demo-a", '{{index .Config.Annotations "kept"}}') == "as-it-is"
 
-    message = play(clean, POD.replace("name: demo", "name: other"), check=False)
+
+@everywhere
+def test_a_second_pod_is_refused_and_told_who_holds_them(played: Engine) -> None:
+    message = play(played, POD.replace("name: demo", "name: other"), check=False)
 
     assert f"exit status {HELD}" in message
-    reason = clean.hook("why", "other-a").out
+    reason = played.hook("why", "other-a").out
     assert "demo-a" in reason
     assert "demo-b" in reason
 
 
-def test_a_pod_that_is_taken_down_holds_nothing(clean: Engine) -> None:
-    play(clean, POD)
-
-    clean.podman("pod", "rm", "--force", "--time", "0", "demo")
-
-    assert clean.leases() == {}
-
-
-def test_a_pod_that_comes_back_has_the_same_units(clean: Engine) -> None:
+@here_and_there
+def test_a_pod_comes_back_to_the_same_units(clean: Engine) -> None:
+    """Stopped it holds nothing, started again it has the same, removed it holds nothing."""
     play(clean, POD)
     held = clean.leases()
     clean.podman("pod", "stop", "--time", "0", "demo")
@@ -148,8 +149,11 @@ def test_a_pod_that_comes_back_has_the_same_units(clean: Engine) -> None:
     clean.podman("pod", "start", "demo")
 
     assert clean.leases() == held
+    clean.podman("pod", "rm", "--force", "--time", "0", "demo")
+    assert clean.leases() == {}
 
 
+@here_and_there
 def test_a_deployment_has_its_units(clean: Engine) -> None:
     """Case 18: podman reads the top-level object's annotations, Kubernetes the template's."""
     play(clean, DEPLOYMENT)
@@ -157,6 +161,7 @@ def test_a_deployment_has_its_units(clean: Engine) -> None:
     assert sorted(map(len, clean.leases().values())) == [1, 2]
 
 
+@here_and_there
 def test_names_too_long_for_one_annotation_are_split_and_joined(clean: Engine, loops: tuple[Loop, ...]) -> None:
     """Case 19."""
     path = "/etc/oci-udev-hook/resources.d/70-long.toml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,22 +9,13 @@ import pytest
 from bed.cells import Mode, diagonal
 from bed.engine import HELD, RESOURCE, Engine
 from bed.setup import define
+from bed.views import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bed.devices import Loop
 
 ONE = f"{RESOURCE}: 1"
 pytestmark = pytest.mark.parametrize("engine", diagonal(Mode.ROOTFUL, Mode.ROOTLESS), indirect=True)
-
-
-def until(claim: Callable[[], bool], seconds: float = 10) -> None:
-    """Wait until CLAIM holds: podman works on in the background after a container has ended."""
-    end = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.05)
 
 
 def test_a_stopped_container_holds_nothing(clean: Engine) -> None:

@@ -100,18 +100,19 @@ def impossible(cell: Cell) -> str | None:
     return None
 
 
-def diagonal(*modes: Mode) -> list[object]:
+def diagonal(*modes: Mode, unless: dict[str, str] | None = None) -> list[object]:
     """Parameters for claims that hang on neither runtime nor hierarchy alone: each release with both of either, in half the cells."""
     pairs = {
         Release.DEBIAN12: ((Cgroup.V1, Runtime.RUNC), (Cgroup.V2, Runtime.CRUN)),
         Release.DEBIAN13: ((Cgroup.V1, Runtime.CRUN), (Cgroup.V2, Runtime.RUNC)),
     }
-    return [parameter(Cell(release, *pair, mode)) for release in Release for pair in pairs[release] for mode in modes or (Mode.ROOTFUL,)]
+    stacks = [(release, *pair) for release in Release for pair in pairs[release]]
+    return [parameter(Cell(*stack, mode), unless or {}) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
 
 
-def parameter(cell: Cell, reason: str | None = None) -> object:
-    """One parameter for the fixture `engine`; skipped if there is a REASON or CELL is impossible here."""
-    reason = impossible(cell) or reason
+def parameter(cell: Cell, unless: dict[str, str]) -> object:
+    """One parameter for the fixture `engine`; skipped if CELL is impossible here, or a part of its name stands in UNLESS with a reason."""
+    reason = impossible(cell) or next((reason for part, reason in unless.items() if part in str(cell)), None)
     return pytest.param(cell, id=str(cell), marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 
@@ -126,8 +127,4 @@ def cells(
 
     UNLESS maps a part of a cell's name to the reason why a claim has no meaning there.
     """
-    reasons = (unless or {}).items()
-    return [
-        parameter(cell, next((reason for part, reason in reasons if part in str(cell)), None))
-        for cell in (Cell(*parts) for parts in product(releases, cgroups, runtimes, modes))
-    ]
+    return [parameter(Cell(*parts), unless or {}) for parts in product(releases, cgroups, runtimes, modes)]

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,7 +71,8 @@ def forget_consoles(*numbers: int) -> None:
     descriptor = os.open("/dev/tty0", os.O_WRONLY | os.O_NOCTTY | os.O_CLOEXEC)
     try:
         for number in numbers:
-            fcntl.ioctl(descriptor, VT_DISALLOCATE, number)
+            with suppress(OSError):  # someone else uses it
+                fcntl.ioctl(descriptor, VT_DISALLOCATE, number)
     finally:
         os.close(descriptor)
 

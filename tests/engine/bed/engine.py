@@ -87,13 +87,15 @@ class Engine:
 
     def remove_all(self) -> None:
         """Remove all pods and containers of this user at once."""
-        for attempt in range(5):
+        for last in (False, False, True):
             if not self.podman("ps", "--all", "--quiet").out:
                 return
-            self.podman("pod", "kill", "--all", check=False)  # podman 4.3 takes seconds to end a pod in any other way
-            self.podman("pod", "rm", "--all", "--force", "--time", "0", check=attempt == 4)
+            if self.podman("pod", "ps", "--quiet").out:
+                # On cgroup v1, podman takes seconds to remove a pod that runs, waiting for its cgroup to be empty
+                self.podman("pod", "stop", "--all", "--time", "0", check=False)
+                self.podman("pod", "rm", "--all", "--force", "--time", "0", check=last)
             # podman 4.3 races with its own cleanup process: "unlinkat …/userdata/shm: device or resource busy"
-            self.podman("rm", "--all", "--force", "--time", "0", check=attempt == 4)
+            self.podman("rm", "--all", "--force", "--time", "0", check=last)
 
     def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
         """Run a verb of the hook as this user."""

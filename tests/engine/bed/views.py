@@ -5,12 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 NAMESPACES = ("--mount", "--pid", "--net", "--ipc", "--uts")
+
+
+def until(claim: Callable[[], bool], seconds: float = 10) -> None:
+    """Wait until CLAIM holds: engines work on in the background after a container has ended."""
+    end = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.02)
 
 
 class BedError(Exception):

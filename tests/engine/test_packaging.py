@@ -97,5 +97,6 @@ def test_the_demo_shows_a_pod_with_two_devices_and_leaves_nothing(view: View) ->
     assert "demo-one-bridge" in refusal
     assert files(view) == before
     assert not view.path("/etc/oci-udev-hook").exists()
+    assert not view.path("/run/oci-udev-hook").exists()
     assert view.run("podman", "ps", "--all", "--quiet").out == ""
     assert view.run("podman", "images", "--quiet").out == ""

@@ -36,7 +36,7 @@ def refused(error: HookError, *, for_engine: bool) -> int:
     """The exit code for bad global options. Where they stand in a hook JSON the log gets it too, since engines throw stderr away."""
     from . import log
 
-    log.tell(log.Level.ERROR, str(error))
+    log.tell(log.Level.ERROR, *error.sentences)
     if for_engine:
         log.event("start", log.Level.ERROR, {"outcome": "refused", "code": int(error.code), "reason": str(error)})
     return error.code
@@ -47,7 +47,17 @@ def program() -> NoReturn:
 
     The interpreter's own end, which takes every module apart, is a quarter of a bare interpreter's life, and an engine waits for it.
     """
+    furnish_standard_streams()
     os._exit(main())
+
+
+def furnish_standard_streams() -> None:
+    """See that descriptors 0 to 2 are taken: else the next file that is opened becomes standard output, and gets the answer."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY)  # so that an answer that nobody can read is an error all the same
 
 
 if __name__ == "__main__":

@@ -37,10 +37,13 @@ def folders(run: Run, state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys([folder for folder in named if folder.startswith("/")]))
 
 
-def read(path: str) -> Config | None:
-    """The config in the file PATH, None where there is none. Raises UsageError where it cannot be read or is no config."""
+def read(path: str, *, follow: bool = True) -> Config | None:
+    """The config in the file PATH, None where there is none. Raises UsageError where it cannot be read or is no config.
+
+    A link is followed as runtimes do, unless FOLLOW says not to.
+    """
     try:
-        return ociconfig.read(files.read(path, typed.MAX_INPUT).data, path)
+        return ociconfig.read(files.read(path, typed.MAX_INPUT, follow=follow).data, path)
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -54,7 +57,7 @@ def clean(state: State, places: tuple[str, ...]) -> None:
     """
     for folder in places:
         path = f"{folder}/{FILE}"
-        found = read(path)
+        found = read(path, follow=False)
         mark = injection.mark_of(found.value) if found is not None else None
         if found is not None and mark is not None and mark.container == state.id:
             try:

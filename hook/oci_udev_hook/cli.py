@@ -100,7 +100,7 @@ def attempt(run: Run, options: argparse.Namespace) -> int:
     try:
         return verbs.VERBS[options.verb](run, options)
     except HookError as error:
-        log.tell(log.Level.ERROR, str(error))
+        log.tell(log.Level.ERROR, *error.sentences)
         return error.code
     except BrokenPipeError:
         return silenced(ExitCode.DONE)  # the reader (a pager, `head`) has seen enough

@@ -9,6 +9,7 @@ from . import allocation, container
 from .errors import ConfigurationError, UnavailableError, UsageError
 from .injection import checks
 from .injection import config as injection
+from .leases import leased
 from .places import NAME
 from .requests import annotations as requests
 
@@ -16,6 +17,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Findings
     from .injection.mark import Mark
+    from .leases import Leased
+    from .model import DeviceNumber
     from .ociconfig import Config, State
     from .run import Run
 
@@ -83,10 +86,14 @@ def confirm(run: Run, mark: Mark, state: State, findings: Findings) -> None:
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         leases = ledger.confirm(state.id, process)
     findings.leased(leases)
-    missing = {lease.unit for lease in mark.leases} - {lease.unit for lease in leases}
-    if missing:
-        units = ", ".join(sorted(missing))
-        raise UnavailableError(f"{mark.name or state.id[:12]} no longer holds {units}: the lease ended before it ran; start it again")
+    if {written(lease) for lease in mark.leases} != {written(leased(lease)) for lease in leases}:
+        label = mark.name or state.id[:12]
+        raise UnavailableError(f"{label} does not hold what its config gives it: the lease ended or changed before it ran; start it again")
+
+
+def written(lease: Leased) -> tuple[str, str, frozenset[DeviceNumber], tuple[str, ...]]:
+    """What a mark and the ledger must agree on."""
+    return lease.resource, lease.unit, lease.numbers, lease.nodes
 
 
 def release(run: Run, state: State, findings: Findings) -> None:

@@ -13,6 +13,8 @@ from .errors import ExitCode, HookError, unexpected
 from .findings import Findings
 from .typed import MAX_INPUT
 
+LONGEST_REASON = 10_000  #: letters; a datagram to the journal or syslog has room for some hundred thousand bytes
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .run import Run
@@ -26,7 +28,7 @@ def main(run: Run, stage: str) -> int:
     try:
         write_output(stages.STAGES[stage](run, read_input(), findings))
     except HookError as error:
-        code, reason = error.code, str(error)
+        code, reason = error.code, clipped("; ".join(error.sentences))
     except Exception as error:  # noqa: BLE001 — the last line of defence: an engine must get a code and a sentence, never a traceback
         code, reason, traceback = ExitCode.SOFTWARE, unexpected(stage, error), trace()
     if code or findings.units or findings.requests:
@@ -63,6 +65,11 @@ def write_output(output: bytes) -> None:
             view = view[os.write(1, view) :]
         except OSError as error:
             raise HookError(f"the engine no longer reads the hook's answer ({error.strerror}); start the container again") from None
+
+
+def clipped(reason: str) -> str:
+    """REASON, cut where no log would take it and nobody read it."""
+    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} … and {len(reason) - LONGEST_REASON} letters more"
 
 
 def trace() -> str:

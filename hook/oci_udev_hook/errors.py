@@ -27,9 +27,16 @@ def unexpected(what: str, error: Exception) -> str:
 
 
 class HookError(Exception):
-    """The root of all expected errors; `str()` of one is what a person reads."""
+    """The root of all expected errors: one sentence, or one for each fault of a file; `str()` has a line for each."""
 
     code = ExitCode.SOFTWARE
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__(*sentences)
+        self.sentences = sentences
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)
 
 
 class UsageError(HookError):

@@ -40,13 +40,22 @@ def event(name: str, level: Level, fields: Mapping[str, object], *, debug: bool 
     line = render_with_structlog(name, level, fields) if through_structlog else render(name, level, fields)
     written = send(line, level)
     if debug or not written:
-        print(line, file=sys.stderr)
+        to_stderr(line)
 
 
-def tell(level: Level, text: str) -> None:
-    """Tell a person the sentences in TEXT, a line each, on stderr: in colours at a terminal, else behind the program's name."""
-    for sentence in text.splitlines():
-        print(render_for_person(level, visible(sentence)), file=sys.stderr)
+def tell(level: Level, *sentences: str) -> None:
+    """Tell a person SENTENCES, a line each, on stderr: in colours at a terminal, else behind the program's name."""
+    for sentence in sentences:
+        to_stderr(render_for_person(level, visible(sentence)))
+
+
+def to_stderr(line: str) -> None:
+    """LINE to stderr. Where that is closed or full there is nobody to tell; print would take standard output in its place."""
+    try:
+        if sys.stderr is not None:
+            print(line, file=sys.stderr)
+    except OSError:
+        return
 
 
 def visible(text: str) -> str:
@@ -73,7 +82,7 @@ def render_for_person(level: Level, sentence: str) -> str:
     plain = f"{IDENTIFIER}: {sentence}"
     if structlog is None:
         return plain
-    renderer = structlog.dev.ConsoleRenderer(colors=True) if sys.stderr.isatty() else lambda *_: plain
+    renderer = structlog.dev.ConsoleRenderer(colors=True) if sys.stderr is not None and sys.stderr.isatty() else lambda *_: plain
     return through(structlog, renderer, sentence, level, {})
 
 

@@ -48,6 +48,7 @@ def command_line(arguments: tuple[str, ...]) -> CommandLine:
             if not equals and not rest:
                 raise UsageError(f"{option} needs a folder: {option} DIR")
             values[option] = value if equals else rest.pop(0)
+            values[option] = os.path.normpath(values[option]) if values[option] else ""
             if not values[option].startswith("/"):
                 raise UsageError(
                     f"{option} is {values[option]!r}, it must be an absolute path, since engines run hooks in folders of their own"

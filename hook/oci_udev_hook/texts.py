@@ -13,6 +13,8 @@ def read_bytes(name: str) -> bytes:
     """The content of the file NAME, of standard input for `-`. Raises UsageError."""
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise UsageError("standard input is closed, and - means standard input; name a file or open it")
             data = sys.stdin.buffer.read(typed.MAX_INPUT + 1)
         else:
             with open(name, "rb") as file:

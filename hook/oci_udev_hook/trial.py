@@ -64,7 +64,7 @@ def read(options: Namespace, asked: bool) -> tuple[bytes, str]:
     path = f"{options.bundle}/config.json" if options.bundle else options.config
     if path is not None and path != "-":
         return texts.read_bytes(path), path
-    if path is None and sys.stdin.isatty():
+    if path is None and (sys.stdin is None or sys.stdin.isatty()):
         if not asked:
             raise UsageError("dry-run needs a config: --bundle DIR, --config FILE or standard input; or only --limits 'NAME: COUNT'")
         return SMALLEST, ociconfig.STANDARD_INPUT

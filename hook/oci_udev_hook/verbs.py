@@ -154,15 +154,16 @@ def kube(run: Run, options: Namespace) -> int:
     from . import texts as files
     from .requests import kube as kube_yaml
 
-    texts, faults = [], []
+    texts: list[str] = []
+    faults: list[str] = []
     for name in options.file:
         try:
             source = "standard input" if name == "-" else name
             texts.append(kube_yaml.annotate(files.read_text(name), source))
         except UsageError as error:
-            faults.append(str(error))
+            faults += error.sentences
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)
     text = kube_yaml.join(texts)
     if options.output is None:
         sys.stdout.write(text)

@@ -706,3 +706,8 @@ class TestOthers:
         """It could let root wait for ever."""
         mountinfo = f"22 1 254:0 / / rw shared:1 - ext4 /dev/root rw\n90 22 0:50 / {point} rw,nosuid,nodev shared:9 - {kind} x rw\n"
         assert others.on_fuse("/run/user/1000/oci-udev-hook", mountinfo) == hangs
+
+    def test_a_mount_point_may_hold_what_looks_like_a_line_end(self) -> None:
+        """The kernel escapes blanks, tabs, newlines and backslashes alone, proc_pid_mountinfo(5)."""
+        mountinfo = "90 22 0:50 / /tmp/a\x0bb\u2028c rw - fuse x rw\n"
+        assert others.on_fuse("/tmp/a\x0bb\u2028c/oci-udev-hook", mountinfo)

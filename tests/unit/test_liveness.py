@@ -33,6 +33,7 @@ def spawn(proc: Path, pid: int, command: tuple[str, ...] = ("sleep", "60"), **fi
     (proc / str(pid)).mkdir()
     (proc / str(pid) / "stat").write_text(stat(pid, **fields))  # type: ignore[arg-type]  # each of its own type, as the test gives it
     (proc / str(pid) / "cmdline").write_bytes(b"".join([os.fsencode(word) + b"\0" for word in command]))
+    (proc / str(pid) / "root").symlink_to("/")
 
 
 def holder(**changes: object) -> Holder:

@@ -47,7 +47,7 @@ def test_a_person_at_a_terminal_reads_sentences_in_colours(monkeypatch: pytest.M
     """One a line, by structlog's console renderer; what could steer the terminal is shown, not sent."""
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    log.tell(Level.WARNING, "one\x1b[2J\ntwo")
+    log.tell(Level.WARNING, "one\x1b[2J", "two")
     first, second = terminal.getvalue().splitlines()
 
     assert "warning" in first
@@ -58,9 +58,9 @@ def test_a_person_at_a_terminal_reads_sentences_in_colours(monkeypatch: pytest.M
 
 def test_elsewhere_a_sentence_stands_behind_the_programs_name(capsys: pytest.CaptureFixture[str]) -> None:
     """As grep and scripts like it."""
-    log.tell(Level.ERROR, "one\ntwo")
+    log.tell(Level.ERROR, "one\nstill one", "two")
 
-    assert capsys.readouterr().err == "oci-udev-hook: one\noci-udev-hook: two\n"
+    assert capsys.readouterr().err == "oci-udev-hook: one\\nstill one\noci-udev-hook: two\n"
 
 
 def test_without_structlog_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

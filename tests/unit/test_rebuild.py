@@ -26,6 +26,7 @@ def spawn(proc: Path, pid: int, start: int, *command: str) -> None:
     (proc / str(pid)).mkdir()
     (proc / str(pid) / "stat").write_text(f"{pid} (x) S 1 1 1 0 -1 4194560 2878 191 0 0 4 1 0 0 20 0 1 0 {start} 0 0\n")
     (proc / str(pid) / "cmdline").write_bytes(b"".join([word.encode() + b"\0" for word in command]))
+    (proc / str(pid) / "root").symlink_to("/")
 
 
 def mark(**changes: object) -> dict[str, object]:
@@ -38,9 +39,10 @@ class Host:
     """A host of files: /proc, the runtimes' state folders, and a bundle."""
 
     def __init__(self, root: Path) -> None:
-        self.proc, self.crun, self.runc, self.bundle = (root / name for name in ("proc", "crun", "runc", "bundle"))
+        bundle = f"overlay-containers/{CONTAINER}/userdata"
+        self.proc, self.crun, self.runc, self.bundle = (root / name for name in ("proc", "crun", "runc", bundle))
         for folder in (self.proc, self.crun, self.runc, self.bundle):
-            folder.mkdir()
+            folder.mkdir(parents=True)
         self.config(mark())
         os.utime(self.bundle / "config.json", (5.5, 5.5))
 
@@ -81,6 +83,22 @@ def test_a_monitored_container_holds_what_its_mark_says(host: Host) -> None:
     """conmon's command line names the bundle."""
     host.watch()
     assert host.leases() == (host.lease(Process(31, 2)),)
+
+
+@pytest.mark.parametrize("place", ["root", "bundle"])
+def test_what_calls_itself_conmon_in_a_container_says_nothing(host: Host, tmp_path: Path, place: str) -> None:
+    """Root in a container has root's uid, and the files of an image are root's: neither its mark nor a damaged one counts."""
+    host.watch()
+    if place == "root":
+        (host.proc / "30" / "root").unlink()
+        (host.proc / "30" / "root").symlink_to(tmp_path)
+    else:
+        host.bundle = host.bundle.rename(tmp_path / "in an image")
+        (host.proc / "30").rename(host.proc / "29")
+        spawn(host.proc, 30, 1, "conmon", "-c", CONTAINER, "-b", str(host.bundle), "-p", "/x")
+        (host.proc / "29" / "cmdline").unlink()
+    host.config("damaged")
+    assert host.leases() == ()
 
 
 def test_a_container_that_is_being_made_lives_as_its_monitor(host: Host) -> None:

@@ -111,6 +111,7 @@ def test_bad_usage_has_its_exit_code(arguments: tuple[str, ...], capsys: pytest.
         ),
         pytest.param("| true", 0, "", id="a reader that has gone"),
         pytest.param(">&-", 0, "", id="closed"),
+        pytest.param("2>&-", 0, "", id="stderr closed"),
     ],
 )
 def test_an_answer_that_cannot_be_written_is_told(tmp_path: Path, output: str, code: int, complaint: str) -> None:

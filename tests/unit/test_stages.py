@@ -223,11 +223,38 @@ def test_create_runtime_refuses_what_is_not_leased(
     assert str(raised.value).replace(str(bundle), "BUNDLE") == message
 
 
+def give_another_device(patched: dict[str, Any]) -> None:
+    """A mark that keeps the leased unit's name and gives /dev/mem."""
+    mark = json.loads(patched["annotations"][MARK])
+    mark["leases"] = [{**lease, "numbers": ["c 1:1"], "nodes": []} for lease in mark["leases"]]
+    mark["edits"] = [{"node": "/dev/random", "number": "c 1:1", "mode": 438, "uid": 0, "gid": 0}]
+    patched["linux"]["devices"] = [{"path": "/dev/random", "type": "c", "major": 1, "minor": 1}]
+    patched["annotations"][MARK] = json.dumps(mark)
+
+
+def give_nothing(patched: dict[str, Any]) -> None:
+    """A mark from which all was taken."""
+    patched["annotations"][MARK] = json.dumps({**json.loads(patched["annotations"][MARK]), "leases": [], "edits": []})
+
+
+@pytest.mark.parametrize("change", [give_another_device, give_nothing], ids=["another device", "nothing"])
+def test_create_runtime_refuses_a_mark_that_says_other_than_the_ledger(run: Run, tmp_path: Path, change: Any) -> None:
+    """The ledger is the truth."""
+    patched = precreate(run, "kernel.example/random: 1")
+    change(patched)
+    with pytest.raises(UnavailableError) as error:
+        stages.create_runtime(run, state(bundle_of(tmp_path, patched), pid=os.getpid()), Findings())
+
+    assert str(error.value) == (
+        "1f1f1f1f1f1f does not hold what its config gives it: the lease ended or changed before it ran; start it again"
+    )
+
+
 def test_create_runtime_refuses_a_lease_that_has_ended(run: Run, tmp_path: Path) -> None:
     """Its units can be another's by now."""
     bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 1"))
     stages.poststop(run, state(tmp_path / "none"), Findings())
-    with pytest.raises(UnavailableError, match=r"^1f1f1f1f1f1f no longer holds .*: the lease ended before it ran; start it again$"):
+    with pytest.raises(UnavailableError, match=r"^1f1f1f1f1f1f does not hold what its config gives it"):
         stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
 
 
@@ -372,6 +399,45 @@ def test_the_program_refuses_what_is_cut_off(run: Run) -> None:
 
     assert (answer.returncode, answer.stdout) == (64, b"")
     assert answer.stderr.splitlines()[-1].startswith(b"oci-udev-hook: the config on standard input is no JSON: ")
+
+
+@pytest.mark.parametrize(
+    ("streams", "asked", "code"),
+    [
+        pytest.param("2>&-", 2, 0, id="no stderr"),
+        pytest.param("2>&-", 3, 69, id="no stderr for a refusal"),
+        pytest.param("2>/dev/full", 2, 0, id="a full stderr"),
+        pytest.param("2>/dev/full", 3, 69, id="a full stderr for a refusal"),
+        pytest.param(">&-", 2, 70, id="no standard output"),
+        pytest.param(">/dev/full", 2, 70, id="a full standard output"),
+        pytest.param("<&-", 2, 64, id="no standard input"),
+    ],
+)
+def test_standard_output_carries_a_config_or_nothing(run: Run, tmp_path: Path, streams: str, asked: int, code: int) -> None:
+    """Whatever the other streams are, and the exit code tells what happened."""
+    answer = tmp_path / "answer"
+    (tmp_path / "input").write_text(json.dumps(config(f"kernel.example/random: {asked}")))
+    script = f"import sys; sys.path.insert(0, {PACKAGE!r}); from oci_udev_hook.__main__ import program; program()"
+    command = f'"$1" -I -c "$2" --config-dir "$3" --state-dir "$4" precreate <"$5" >"$6" {streams}'
+    words = ["sh", "-c", command, "sh", sys.executable, script, run.config_dirs[0], run.state_dir, tmp_path / "input", answer]
+    ended = subprocess.run(words, env={}, check=False)
+
+    assert ended.returncode == code
+    assert code or len(json.loads(answer.read_text())["linux"]["devices"]) == 2
+    assert not code or answer.read_text() == ""
+
+
+def test_a_refusal_of_any_length_is_kept_for_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is cut to what a log takes and a person reads."""
+    asked = ", ".join([f"kernel.example/none{number}" for number in range(20_000)])
+    monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config(asked)).encode())
+    code = engine.main(run, "precreate")
+    (decision,) = decisions.find(run.state_dir, ONE)
+
+    assert (code, decision.code) == (69, 69)
+    assert decision.reason.startswith("kernel.example/none0 is not defined on this host")
+    assert decision.reason.endswith(" letters more")
+    assert len(decision.reason) < 11_000
 
 
 def test_input_over_16_mib_is_refused(run: Run) -> None:

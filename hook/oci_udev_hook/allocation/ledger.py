@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOCK = "lock"
 DAMAGED_LIMIT = 8  #: damaged ledgers that are kept; further ones are not set aside any more
-WAIT = 8.0  #: seconds for the lock; the timeout in the hook JSON is 10
+WAIT = 5.0  #: seconds for the lock; the timeout in the hook JSON is 10, and the host must be looked at before
 
 
 class Ledger(View):

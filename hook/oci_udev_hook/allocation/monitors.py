@@ -28,14 +28,17 @@ class Monitor:
 
 
 def monitors(owner: int | None, proc: str = "/proc") -> Iterator[Monitor]:
-    """The monitors that run now. With an OWNER only that user's, since anyone can start a process that calls itself conmon."""
+    """The monitors that run now. With an OWNER only that user's, and only outside of containers.
+
+    Anyone can start a process that calls itself conmon, and root in a container has root's uid: its root folder is another than ours.
+    """
     for name in os.listdir(proc):
         if not name.isdigit():
             continue
         try:
             with open(f"{proc}/{name}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
-            if os.path.basename(words[0]) != b"conmon" or (owner is not None and os.stat(f"{proc}/{name}").st_uid != owner):
+            if os.path.basename(words[0]) != b"conmon" or (owner is not None and not trusted(f"{proc}/{name}", owner)):
                 continue
         except OSError:
             continue  # it has ended in between
@@ -43,6 +46,11 @@ def monitors(owner: int | None, proc: str = "/proc") -> Iterator[Monitor]:
         found = own and monitor(own, [os.fsdecode(word) for word in words])
         if found:
             yield found
+
+
+def trusted(process: str, owner: int) -> bool:
+    """Whether PROCESS (its folder in /proc) is OWNER's and sees the same file system as this one. Raises OSError."""
+    return os.stat(process).st_uid == owner and os.path.samestat(os.stat(f"{process}/root"), os.stat("/"))
 
 
 def monitor(own: Process, words: list[str]) -> Monitor | None:

@@ -100,7 +100,7 @@ def ledger_of(uid: int, folder: str) -> tuple[Lease, ...]:
 
 def on_fuse(folder: str, mountinfo: str) -> bool:
     """Whether FOLDER or one above or below it is a FUSE mount, see proc_pid_mountinfo(5)."""
-    for line in mountinfo.splitlines():
+    for line in mountinfo.split("\n")[:-1]:
         words = line.split(" ")
         point = words[4]
         inside = folder == point or folder.startswith(f"{point}/") or point.startswith(f"{folder}/")

@@ -54,6 +54,8 @@ def leases(boot: str, uid: int, folders: tuple[str, ...] | None = None, proc: st
 def watched(proc: str) -> Iterator[Living]:
     """The containers of all conmon processes of this user."""
     for monitor in monitors.monitors(os.geteuid(), proc):
+        if not monitor.bundle.endswith(f"/{monitor.container}/userdata"):
+            continue  # engines keep a container's bundle in a folder of its id, images cannot write there
         own = monitors.container_process(monitor, proc)
         # Without a process of its own yet, the container is about to be made: it lives as long as its conmon.
         state = LeaseState.RESERVED if own is None else LeaseState.CONFIRMED

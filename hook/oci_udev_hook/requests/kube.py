@@ -60,7 +60,7 @@ def annotate(text: str, source: str) -> str:
             faults += [f"{label}, {clause}" for clause in dict.fromkeys(clauses)]
         edited.append(_Edited(label, deltas))
     if faults:
-        raise UsageError("\n".join(faults))
+        raise UsageError(*faults)
     if not changes:
         return text
     result = apply(body, list(dict.fromkeys(changes)))

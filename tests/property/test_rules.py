@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.inventory import rules
-from oci_udev_hook.inventory.grammar import KEYS, NAMED, REFUSED
+from oci_udev_hook.inventory.grammar import _KEYS, _NAMED, _REFUSED
 from oci_udev_hook.model import Device, Rule
 
 pytestmark = pytest.mark.property
@@ -38,14 +38,14 @@ def devices(draw: st.DrawFn, *, parents: bool = True) -> Device:
 
 
 @st.composite
-def terms(draw: st.DrawFn, keys: Collection[str] = KEYS) -> str:
+def terms(draw: st.DrawFn, keys: Collection[str] = _KEYS) -> str:
     """A term that udev reads, with one of KEYS."""
     key = draw(st.sampled_from(sorted(keys)))
-    name = f"{{{draw(names)}}}" if key in NAMED else ""
+    name = f"{{{draw(names)}}}" if key in _NAMED else ""
     return f'{key}{name}{draw(st.sampled_from(["==", "!=", " == "]))}"{draw(patterns)}"'
 
 
-pieces = st.sampled_from([*KEYS, *REFUSED, "{x}", "==", "!=", "=", "+=", '"', '"a"', 'e"', "\\", ","])
+pieces = st.sampled_from([*_KEYS, *_REFUSED, "{x}", "==", "!=", "=", "+=", '"', '"a"', 'e"', "\\", ","])
 separators = st.sampled_from([", ", " ", ",", "", "\t,,\n"])
 
 
@@ -79,9 +79,9 @@ def test_what_fails_is_what_keeps_a_rule_from_matching(written: list[str], devic
 
 
 @settings(max_examples=200)
-@given(st.sampled_from(KEYS), names, patterns, devices(parents=False))
+@given(st.sampled_from(_KEYS), names, patterns, devices(parents=False))
 def test_a_term_or_its_negation_holds_unless_the_attribute_is_not_there(key: str, name: str, pattern: str, device: Device) -> None:
-    subject = f"{key}{{{name}}}" if key in NAMED else key
+    subject = f"{key}{{{name}}}" if key in _NAMED else key
     held = [rules.matches(rules.parse(f'{subject}{operator}"{pattern}"'), device) for operator in ("==", "!=")]
     if key.startswith("ATTR") and name not in device.attributes:
         assert held == [False, False]

@@ -177,7 +177,7 @@ class TestRecords:
     """What udev writes in /run/udev/data."""
 
     def test_an_empty_one_is_a_finished_device_about_which_the_rules_say_nothing(self) -> None:
-        assert database.parse(b"") == database.Record()
+        assert database._parse(b"") == database._Record()
 
     def test_an_empty_value_takes_the_kernels_away(self, host: FakeHost) -> None:
         host.device("/devices/x", "misc", number=NULL, node="x", uevent={"A": "1", "B": "1"})
@@ -189,7 +189,7 @@ class TestRecords:
 
     def test_a_tag_of_an_earlier_event_is_none_of_the_devices(self) -> None:
         """Case 39: `G:` are all tags that it ever had, `Q:` those of the last event."""
-        found = database.parse(record("G:old", "G:new", "Q:new").encode())
+        found = database._parse(record("G:old", "G:new", "Q:new").encode())
 
         assert (found.tags, found.current) == ({"old", "new"}, {"new"})
 
@@ -207,7 +207,7 @@ class TestRecords:
         ],
     )
     def test_lines_that_make_no_sense_are_skipped(self, damaged: bytes) -> None:
-        assert database.parse(b"E:A=1\n" + damaged + b"E:B=2\nV:1\n").properties == (("A", "1"), ("B", "2"))
+        assert database._parse(b"E:A=1\n" + damaged + b"E:B=2\nV:1\n").properties == (("A", "1"), ("B", "2"))
 
     @pytest.mark.parametrize(
         "data",
@@ -219,7 +219,7 @@ class TestRecords:
     )
     def test_other_forms_are_not_guessed_at(self, data: bytes) -> None:
         with pytest.raises(database.UnknownRecord):
-            database.parse(data)
+            database._parse(data)
 
     def test_what_is_no_text_stays_readable(self, host: FakeHost) -> None:
         """In the form that udev itself uses, so that it can be printed and written as JSON."""
@@ -236,9 +236,9 @@ class TestRecords:
         text = record(*[f"S:disk/by-id/{number:0100}" for number in range(1500)])
         (tmp_path / "record").write_text(text)
 
-        assert len(text) > 2 * sysfs.CHUNK
+        assert len(text) > 2 * sysfs._CHUNK
         assert sysfs.content(str(tmp_path / "record")) == text.encode()
-        assert len(database.parse(text.encode()).links) == 1500
+        assert len(database._parse(text.encode()).links) == 1500
 
     @pytest.mark.parametrize(
         ("identifier", "fields"),

@@ -377,7 +377,7 @@ def test_a_file_is_opened_without_waiting_for_anyone(tmp_path: Path) -> None:
 def test_what_a_file_has_become_since_it_was_seen_is_told(tmp_path: Path, change: Callable[[str], object], predicate: str) -> None:
     """It does not count as an empty one, nor with its first part only."""
     load(tmp_path, a_toml=resource("links = true"))
-    found = resources.sources((str(tmp_path),))
+    found = resources._sources((str(tmp_path),))
     path = found[0].path
     os.unlink(path)
     change(path)

@@ -24,7 +24,7 @@ SHARING = "it must be a whole number, at least 1, of at most ten digits"
 
 def mark(node: str, **properties: str) -> Device:
     """A device that a rule has marked."""
-    return Device(f"/sys/devices/{node}", devnode=f"/dev/{node}", properties=properties, tags=frozenset({marked.TAG}))
+    return Device(f"/sys/devices/{node}", devnode=f"/dev/{node}", properties=properties, tags=frozenset({marked._TAG}))
 
 
 def joined(*devices: Device, **fields: object) -> Catalog:
@@ -85,7 +85,7 @@ def test_a_resource_of_a_file_keeps_the_files_fields_and_gets_the_devices_too() 
         mark("a", OCI_UDEV_RESOURCE=NAME, OCI_UDEV_SHARING="many"), resources={NAME: Resource(NAME, rules=(own,), sharing=3, source="f")}
     )
 
-    assert found.resources[NAME] == Resource(NAME, rules=(own, marked.rule(NAME)), sharing=3, source="f")
+    assert found.resources[NAME] == Resource(NAME, rules=(own, marked._rule(NAME)), sharing=3, source="f")
     assert found.faults == ()
 
 

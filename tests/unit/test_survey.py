@@ -315,7 +315,7 @@ class TestPaths:
     )
     def test_globs_go_by_components(self, dev: str, pattern: str, expected: list[str]) -> None:
         """In counting order; what is hidden must be asked for, and a name that is no text cannot be given to a container."""
-        assert nodes.expanded(pattern, dev) == expected
+        assert nodes._expanded(pattern, dev) == expected
 
 
 def test_a_device_that_vanishes_while_it_is_looked_at_is_none(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:

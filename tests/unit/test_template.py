@@ -26,7 +26,7 @@ BRACE = "has a brace without its partner or with nothing in it; a plain brace is
 )
 def test_a_template_is_text_and_names(text: str, parts: tuple[tuple[str, str], ...]) -> None:
     assert split(text) == parts
-    assert fields.wrong_template(text, ("index", *[name for _, name in parts])) is None
+    assert fields._wrong_template(text, ("index", *[name for _, name in parts])) is None
 
 
 @pytest.mark.parametrize("text", ["{", "}", "{}", "/dev/{index", "{{index}", "{index}}", "{a{b}"])
@@ -35,7 +35,7 @@ def test_a_brace_that_means_nothing_is_refused_when_a_definition_is_read_as_when
         split(text)
 
     assert str(caught.value) == BRACE
-    assert fields.wrong_template(text, IN_VARIABLES) == f"but it {BRACE}"
+    assert fields._wrong_template(text, IN_VARIABLES) == f"but it {BRACE}"
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_brace_that_means_nothing_is_refused_when_a_definition_is_read_as_when
     ],
 )
 def test_one_lower_case_word_that_is_none_of_ours_is_a_slip_of_the_pen(text: str, known: tuple[str, ...], clause: str | None) -> None:
-    assert fields.wrong_template(text, known) == clause
+    assert fields._wrong_template(text, known) == clause

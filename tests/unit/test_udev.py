@@ -39,7 +39,7 @@ class TestLoading:
         monkeypatch.setattr(ctypes.util, "find_library", asked.append)
         pretend(monkeypatch, tmp_path, self.PYUDEV)
 
-        context = udev.load().Context()
+        context = udev._load().Context()
 
         assert context.library == "libudev.so.1"
         assert asked == []
@@ -51,14 +51,14 @@ class TestLoading:
         monkeypatch.setattr(ctypes.util, "find_library", asked)
         pretend(monkeypatch, tmp_path, self.PYUDEV)
 
-        assert udev.load().find_library("libc") == "liblibc.so.7"
+        assert udev._load().find_library("libc") == "liblibc.so.7"
         assert ctypes.util.find_library is asked
 
     def test_without_pyudev_the_reason_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pyudev", None)
 
         with pytest.raises(ConfigurationError) as caught:
-            udev.load()
+            udev._load()
         assert str(caught.value) == (
             "the records in /run/udev/data are not those of systemd 247 or later, but pyudev, which reads such ones, does not load "
             "(import of pyudev halted; None in sys.modules): install python3-pyudev"
@@ -111,7 +111,7 @@ class NewerLibrary(Library):
 )
 def test_only_current_tags_count_where_udev_tells_them_apart(library: Library, expected: list[bytes]) -> None:
     """Case 39: an older udev keeps no stale tags, so there all that a device has are current."""
-    texts = udev.Texts.__new__(udev.Texts)
+    texts = udev._Texts.__new__(udev._Texts)
     texts.library = library
 
     assert list(texts.current_tags(object())) == expected
@@ -122,7 +122,7 @@ def test_only_current_tags_count_where_udev_tells_them_apart(library: Library, e
     [(":b:a:", ":", ":a:b:"), (":a:", ":", ":a:"), ("/dev/b /dev/a", " ", "/dev/a /dev/b"), ("", " ", "")],
 )
 def test_lists_are_sorted(value: str, separator: str, expected: str) -> None:
-    assert udev.sorted_list(value, separator) == expected
+    assert udev._sorted_list(value, separator) == expected
 
 
 def test_libudev_is_asked_where_a_record_is_of_another_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from oci_udev_hook.frozen import replace
 from oci_udev_hook.inventory import identity
-from oci_udev_hook.inventory.identity import Usb, natural, shape
+from oci_udev_hook.inventory.identity import Usb, _shape, natural
 from oci_udev_hook.inventory.units import identified, key, units
 from oci_udev_hook.model import Device, DeviceNumber, DeviceType, Unit
 
@@ -63,7 +63,7 @@ def kind(name: str) -> tuple[str, str]:
         "card#": ("sound", ""),
         "serial#": ("platform", ""),
     }
-    return shapes.get(shape(name), ("", ""))
+    return shapes.get(_shape(name), ("", ""))
 
 
 def tty(name: str, port: str = "1-2", interface: int = 0, **properties: str) -> Device:
@@ -242,7 +242,7 @@ class TestPlace:
         ],
     )
     def test_what_goes_on_from_the_name_above_is_kept(self, name: str, above: str, expected: str) -> None:
-        assert identity.steady(name, f"/devices/{above}", lambda directory: ()) == expected
+        assert identity._steady(name, f"/devices/{above}", lambda directory: ()) == expected
 
     def test_a_new_number_of_a_hid_device_has_letters_too(self) -> None:
         """Its last part is hexadecimal and goes up with each device that is plugged in."""

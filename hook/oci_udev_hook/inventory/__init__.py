@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Catalog", "Survey", "load", "survey"]
 
-MARKS = "tags/oci-udev-hook"  #: below /run/udev: there if a device has, or had, the tag; most hosts have none
+_MARKS = "tags/oci-udev-hook"  #: below /run/udev: there if a device has, or had, the tag; most hosts have none
 
 
 def load(config_dirs: tuple[str, ...], cache: str | None, roots: Roots = HOST) -> Catalog:
@@ -27,7 +27,7 @@ def load(config_dirs: tuple[str, ...], cache: str | None, roots: Roots = HOST) -
     catalog = resources.load(config_dirs, cache)
     if not database.present(roots):
         return replace(catalog, unmarked=f"udev rules mark no device, since the udev database {roots.run}/data is not there")
-    if not os.path.isdir(f"{roots.run}/{MARKS}"):
+    if not os.path.isdir(f"{roots.run}/{_MARKS}"):
         return catalog
     from . import marked
 

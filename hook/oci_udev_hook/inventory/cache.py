@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 FORMAT = 1  #: to be raised when the shape of what is kept changes within one version of the hook
-SIZE_MAX = 64 * 1024 * 1024  #: bytes, more than any good one has
+_SIZE_MAX = 64 * 1024 * 1024  #: bytes, more than any good one has
 
 
 def fetch(path: str, key: list[object]) -> Catalog | None:
@@ -64,7 +64,7 @@ def _checksum(content: bytes) -> bytes:
 
 def _read(path: str) -> bytes:
     """The content of PATH. Raises OSError, also if another user could have written it."""
-    content = files.read(path, SIZE_MAX)
+    content = files.read(path, _SIZE_MAX)
     if content.owner != os.geteuid() or content.mode & 0o022:
         raise PermissionError(path)
     return content.data

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from .fields import Path
 
-TYPES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "a table"}
-LATER = ("unit", "with", "order", "udev", "mounts", "who")  #: fields that are described but not in this version
-HINTS = {
+_TYPES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "a table"}
+_LATER = ("unit", "with", "order", "udev", "mounts", "who")  #: fields that are described but not in this version
+_HINTS = {
     "resource": "a list: with [[resource]], in two pairs of brackets, each begins",
     "match": 'a list of lines: match = ["…"]',
     "paths": 'a list of paths: paths = ["/dev/…"]',
@@ -42,15 +42,15 @@ def complaints(data: object) -> Iterator[tuple[Path, str, str]]:
     with open(SCHEMA, encoding="utf-8") as file:
         schema = json.load(file)
     for error in Draft7Validator(schema).iter_errors(data):
-        for predicate in PREDICATES[error.validator](error):
+        for predicate in _PREDICATES[error.validator](error):
             yield tuple(error.absolute_path), error.validator, predicate
 
 
 def _type(error: Any) -> Iterator[str]:
     path = tuple(error.absolute_path)
-    wanted = TYPES[error.validator_value]
-    if path and isinstance(path[-1], str) and path[-1] in HINTS and path[:1] == ("resource",):
-        wanted = HINTS[path[-1]]
+    wanted = _TYPES[error.validator_value]
+    if path and isinstance(path[-1], str) and path[-1] in _HINTS and path[:1] == ("resource",):
+        wanted = _HINTS[path[-1]]
     yield f"is {shown(error.instance)}, it must be {wanted}"
 
 
@@ -92,7 +92,7 @@ def _additional(error: Any) -> Iterator[str]:
             continue
         if not error.absolute_path:
             yield f'has the key "{field}", it can have nothing but resource'
-        elif field in LATER:
+        elif field in _LATER:
             yield f"has the field {field}, which this version does not know yet; take it out"
         else:
             yield f'has the field "{field}", {_meant(field, tuple(known))}'
@@ -106,7 +106,7 @@ def _meant(field: str, known: tuple[str, ...]) -> str:
     return f"which is not known; write {close[0]}" if close else f"which is not one of {', '.join(known)}"
 
 
-PREDICATES = {
+_PREDICATES = {
     "type": _type,
     "minimum": _minimum,
     "maximum": _maximum,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
             ...
 
 
-VERSION = "1"  #: of the records that are understood here
+_VERSION = "1"  #: of the records that are understood here
 
 
 class UnknownRecord(Exception):  # noqa: N818 (no fault: the caller asks libudev instead)
@@ -42,7 +42,7 @@ class UnknownRecord(Exception):  # noqa: N818 (no fault: the caller asks libudev
 
 
 @frozen
-class Record:
+class _Record:
     """What udev has written about one device. A device with a number has one as soon as udev is done with its rules, maybe an empty one."""
 
     properties: tuple[tuple[str, str], ...] = ()  #: in their order; an empty value takes the kernel's away
@@ -56,13 +56,13 @@ def present(roots: Roots = HOST) -> bool:
     return os.path.isdir(f"{roots.run}/data") or os.path.exists(f"{roots.run}/control")
 
 
-EMPTY = Record()
+_EMPTY = _Record()
 
 
-def parse(data: bytes) -> Record:
+def _parse(data: bytes) -> _Record:
     """The record in DATA. Lines that make no sense are skipped, as libudev does. Raises UnknownRecord."""
     if not data:
-        return EMPTY
+        return _EMPTY
     properties: list[tuple[str, str]] = []
     links, tags, current = set(), set(), set()
     version = ""
@@ -82,30 +82,30 @@ def parse(data: bytes) -> Record:
             properties.append(("USEC_INITIALIZED", value))
         elif key == "V:":
             version = value
-    if version != VERSION:
+    if version != _VERSION:
         raise UnknownRecord
-    return Record(tuple(properties), frozenset(links), frozenset(tags), frozenset(current))
+    return _Record(tuple(properties), frozenset(links), frozenset(tags), frozenset(current))
 
 
 class Reader:
     """Reads single devices; parents are kept, since the nodes of one physical device share them."""
 
     def __init__(self, query: Query, roots: Roots = HOST) -> None:
-        self.query = query
-        self.roots = roots
+        self._query = query
+        self._roots = roots
         self._present = present(roots)
         self._devices: dict[str, Device | None] = {}
 
     def device(self, devpath: str) -> Device | None:
         """The device at DEVPATH, without parents; None if it has vanished. Raises UnknownRecord."""
-        return self._load(devpath, self.query.attributes)
+        return self._load(devpath, self._query.attributes)
 
     def parents(self, devpath: str) -> tuple[Device, ...]:
         """The parents of the device at DEVPATH, the nearest first. Raises UnknownRecord."""
         found = []
         while (devpath := devpath.rpartition("/")[0]).count("/") > 1:
             if devpath not in self._devices:
-                self._devices[devpath] = self._load(devpath, self.query.parent_attributes)
+                self._devices[devpath] = self._load(devpath, self._query.parent_attributes)
             parent = self._devices[devpath]
             if parent is not None:
                 found.append(parent)
@@ -113,7 +113,7 @@ class Reader:
 
     def _load(self, devpath: str, attributes: tuple[str, ...]) -> Device | None:
         """The device at DEVPATH with those of ATTRIBUTES that it has."""
-        directory = self.roots.sys + devpath
+        directory = self._roots.sys + devpath
         uevent = sysfs.content(f"{directory}/uevent")
         if uevent is None:
             # A directory without that file is no device; the file may be there and not be readable.
@@ -126,7 +126,7 @@ class Reader:
             properties["SUBSYSTEM"] = subsystem
         number = _kernel(properties, uevent)
         record = self._record(subsystem, number, properties, devpath)
-        found = record or EMPTY
+        found = record or _EMPTY
         _udev(properties, found)
         values = {name: value for name in attributes if (value := sysfs.attribute(directory, name)) is not None}
         return Device(
@@ -144,7 +144,7 @@ class Reader:
             initialized=finished(record is not None, number, properties),
         )
 
-    def _record(self, subsystem: str, number: DeviceNumber | None, properties: dict[str, str], devpath: str) -> Record | None:
+    def _record(self, subsystem: str, number: DeviceNumber | None, properties: dict[str, str], devpath: str) -> _Record | None:
         """Udev's record of the device, None if there is none. Its name: device_get_device_id of systemd."""
         if not self._present or not subsystem:
             return None
@@ -154,8 +154,8 @@ class Reader:
             name = f"n{properties['IFINDEX']}"
         else:
             name = f"+{subsystem}:{devpath.rpartition('/')[2]}"
-        data = sysfs.content(f"{self.roots.run}/data/{name}")
-        return None if data is None else parse(data)
+        data = sysfs.content(f"{self._roots.run}/data/{name}")
+        return None if data is None else _parse(data)
 
 
 def _kernel(properties: dict[str, str], uevent: bytes) -> DeviceNumber | None:
@@ -182,7 +182,7 @@ def _kernel(properties: dict[str, str], uevent: bytes) -> DeviceNumber | None:
     return DeviceNumber(kind, int(major), int(minor or "0"))
 
 
-def _udev(properties: dict[str, str], record: Record) -> None:
+def _udev(properties: dict[str, str], record: _Record) -> None:
     """Take what udev says in RECORD into PROPERTIES, as libudev does; its lists are sorted, which libudev leaves to chance."""
     for name, value in record.properties:
         if value:
@@ -204,13 +204,8 @@ def finished(recorded: bool, number: DeviceNumber | None, properties: Mapping[st
     return recorded or (number is None and "IFINDEX" not in properties)
 
 
-def read(query: Query, roots: Roots = HOST) -> tuple[Device, ...]:
-    """All devices that QUERY could find, with their parents where it needs them. Raises UnknownRecord."""
-    return collect(Reader(query, roots), query, roots)
-
-
 def collect(reader: DeviceReader, query: Query, roots: Roots) -> tuple[Device, ...]:
-    """The same, by READER."""
+    """All devices that QUERY could find, read by READER, with their parents where it needs them. Raises what READER raises."""
     found = []
     for devpath in sysfs.candidates(query.selectors, roots):
         device = reader.device(devpath)

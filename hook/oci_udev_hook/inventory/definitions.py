@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from .fields import Path
     from .resources import Source
 
-TICK = 20_000_000  #: nanoseconds, twice the longest tick (HZ=100) of the clock that inodes' times are taken from
-COARSE_TICK = 2_000_000_000  #: the same where the file system keeps whole seconds, or two of them
-FAULTS_SHOWN = 3  #: how many of a file's faults a refused request is told
+_TICK = 20_000_000  #: nanoseconds, twice the longest tick (HZ=100) of the clock that inodes' times are taken from
+_COARSE_TICK = 2_000_000_000  #: the same where the file system keeps whole seconds, or two of them
+_FAULTS_SHOWN = 3  #: how many of a file's faults a refused request is told
 
 
-class UnreadableError(Exception):
+class _UnreadableError(Exception):
     """A file that gives no data at all; the text is a sentence's predicate."""
 
 
 @frozen
-class Definitions:
+class _Definitions:
     """What one file says."""
 
     path: str
@@ -53,27 +53,27 @@ def read(found: tuple[Source, ...]) -> tuple[Catalog, bool]:
             content, same = _content(source)
             settled = settled and same
             files.append(_definitions(source.path, _data(source.path, content)))
-        except UnreadableError as error:
-            files.append(Definitions(source.path, faults=(str(error),), readable=False))
+        except _UnreadableError as error:
+            files.append(_Definitions(source.path, faults=(str(error),), readable=False))
         except RecursionError:
-            files.append(Definitions(source.path, faults=("is nested too deeply",), readable=False))
+            files.append(_Definitions(source.path, faults=("is nested too deeply",), readable=False))
     return _joined(files), settled
 
 
 def _content(source: Source) -> tuple[bytes, bool]:
     """The file's content, and whether the file is still the one that SOURCE tells of. Raises UnreadableError."""
     if source.trouble:
-        raise UnreadableError(source.trouble)
+        raise _UnreadableError(source.trouble)
     try:
         content = read_file(source.path, SIZE_MAX, follow=True)
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror}") from None
+        raise _UnreadableError(f"cannot be read: {error.strerror}") from None
     return content.data, _settled(content.status.st_ctime_ns, time.time_ns()) and identity(content.status) == source.identity
 
 
 def _settled(changed: int, now: int) -> bool:
     """Whether a file that CHANGED before it was read, NOW, will show it if it changes again: within one tick it would not."""
-    tick = TICK if changed % 1_000_000_000 else COARSE_TICK
+    tick = _TICK if changed % 1_000_000_000 else _COARSE_TICK
     return abs(now - changed) > tick
 
 
@@ -89,11 +89,11 @@ def _data(path: str, content: bytes) -> object:
         return tomllib.loads(text)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UnreadableError(f"is no UTF-8 text (at line {line})") from None
+        raise _UnreadableError(f"is no UTF-8 text (at line {line})") from None
     except json.JSONDecodeError as error:
-        raise UnreadableError(f"is no JSON: {error.msg} (at line {error.lineno}, column {error.colno})") from None
+        raise _UnreadableError(f"is no JSON: {error.msg} (at line {error.lineno}, column {error.colno})") from None
     except ValueError as error:
-        raise UnreadableError(f"is no {form}: {error}") from None
+        raise _UnreadableError(f"is no {form}: {error}") from None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -117,15 +117,15 @@ def _whole(value: object) -> object:
     return value
 
 
-def _definitions(path: str, data: object) -> Definitions:
+def _definitions(path: str, data: object) -> _Definitions:
     """What DATA defines."""
     entries = data.get("resource") if isinstance(data, dict) else None
     entries = entries if isinstance(entries, list) else [entries]
     names = tuple([entry["name"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("name"), str)])
     faults = _faults(data)
     if faults:
-        return Definitions(path, names, faults=tuple(faults))
-    return Definitions(path, names, tuple([_resource(entry, path) for entry in entries if entry is not None]))
+        return _Definitions(path, names, faults=tuple(faults))
+    return _Definitions(path, names, tuple([_resource(entry, path) for entry in entries if entry is not None]))
 
 
 def _faults(data: object) -> list[str]:
@@ -203,7 +203,7 @@ def _resource(entry: dict[str, Any], path: str) -> Resource:
     return Resource(**values, missing=Missing(entry.get("missing", Missing.FAIL)), source=path)
 
 
-def _joined(files: list[Definitions]) -> Catalog:
+def _joined(files: list[_Definitions]) -> Catalog:
     """The catalog of all FILES. A name in two files is in none, since neither is meant more than the other."""
     resources = {resource.name: resource for file in files for resource in file.resources}
     broken = {name: _told(file) for file in files if file.faults for name in file.names}
@@ -221,10 +221,10 @@ def _joined(files: list[Definitions]) -> Catalog:
     return Catalog(resources, broken, tuple(faults), tuple([f"{file.path}: {file.faults[0]}" for file in files if not file.readable]))
 
 
-def _told(file: Definitions) -> str:
+def _told(file: _Definitions) -> str:
     """The first faults of FILE in one sentence."""
-    more = len(file.faults) - FAULTS_SHOWN
-    return f"{file.path}: {'; '.join(file.faults[:FAULTS_SHOWN])}" + (f"; and {more} more" if more > 0 else "")
+    more = len(file.faults) - _FAULTS_SHOWN
+    return f"{file.path}: {'; '.join(file.faults[:_FAULTS_SHOWN])}" + (f"; and {more} more" if more > 0 else "")
 
 
 def _others(paths: Iterable[str], path: str) -> str:

@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
     Path = tuple[str | int, ...]  #: keys and indices that lead to a value
 
-ACCESS = "rwm"  #: in the order in which the kernel's device cgroup has them
+_ACCESS = "rwm"  #: in the order in which the kernel's device cgroup has them
 
 
 def check(field: str, value: object) -> Iterator[tuple[Path, str]]:
     """What is wrong with the VALUE of FIELD: where below the field, and a predicate. A value of another type is the schema's business."""
-    if isinstance(value, str) and field in TEXTS:
-        yield from _about((), value, TEXTS[field](value))
-    elif isinstance(value, list) and field in ITEMS:
+    if isinstance(value, str) and field in _TEXTS:
+        yield from _about((), value, _TEXTS[field](value))
+    elif isinstance(value, list) and field in _ITEMS:
         for index, item in enumerate(value):
             if isinstance(item, str):
-                for predicate in ITEMS[field](item):
+                for predicate in _ITEMS[field](item):
                     yield (index,), predicate
     elif isinstance(value, dict) and field == "env":
         for variable, text in value.items():
             if not is_variable(variable):
                 yield (), f'has the name "{variable}", but a variable\'s name has letters, digits and "_" and no digit in front'
             if isinstance(text, str):
-                yield from _about((variable,), text, wrong_template(text, template.IN_VARIABLES))
+                yield from _about((variable,), text, _wrong_template(text, template.IN_VARIABLES))
 
 
 def _about(path: Path, value: str, clause: str | None) -> Iterator[tuple[Path, str]]:
@@ -41,13 +41,13 @@ def _about(path: Path, value: str, clause: str | None) -> Iterator[tuple[Path, s
         yield path, f"is {shown(value)}, {clause}"
 
 
-def name(value: str) -> str | None:
+def _name(value: str) -> str | None:
     """What is wrong with a resource's name."""
     clause = names.why_not(value)
     return f"but {clause}" if clause else None
 
 
-def match_line(line: str) -> Iterator[str]:
+def _match_line(line: str) -> Iterator[str]:
     """What is wrong with a match line; predicates that begin with the column."""
     try:
         rules.parse(line)
@@ -56,51 +56,51 @@ def match_line(line: str) -> Iterator[str]:
             yield f", column {column}: {sentence}"
 
 
-def below_dev(value: str) -> Iterator[str]:
+def _below_dev(value: str) -> Iterator[str]:
     """What is wrong with a glob of device nodes; a predicate."""
     if not value.startswith("/dev/") or not _normal(value):
         yield f'is {shown(value)}, it must be a path below /dev without "//", "." and ".."'
 
 
-def permissions(value: str) -> str | None:
+def _permissions(value: str) -> str | None:
     """What is wrong with a cgroup access."""
-    if not value or len(set(value)) < len(value) or not set(ACCESS).issuperset(value):
+    if not value or len(set(value)) < len(value) or not set(_ACCESS).issuperset(value):
         return "it must be letters of r, w and m, each at most once"
     return None
 
 
 def in_order(value: str) -> str:
     """A faultless cgroup access as a resource has it."""
-    return "".join([letter for letter in ACCESS if letter in value])
+    return "".join([letter for letter in _ACCESS if letter in value])
 
 
-def sharing(value: str) -> str | None:
+def _sharing(value: str) -> str | None:
     """What is wrong with the text of a number of containers; where a file has the number itself, the schema asks for the same."""
     return None if is_number(value) and int(value) >= 1 else "it must be a whole number, at least 1, of at most ten digits"
 
 
-def mode(value: str) -> str | None:
+def _mode(value: str) -> str | None:
     """What is wrong with permission bits."""
     if len(value) not in {3, 4} or value.strip("01234567") or (len(value) == 4 and value[0] != "0"):
         return 'it must be permission bits in octal as in "0660"'
     return None
 
 
-def path(value: str) -> str | None:
+def _path(value: str) -> str | None:
     """What is wrong with a template of the node's path in the container; what a property puts into it is checked when it is filled in."""
-    clause = wrong_template(value, template.IN_PATHS)
+    clause = _wrong_template(value, template.IN_PATHS)
     if clause is None and not _normal(value):
         return 'it must be an absolute path without "//", "." and ".."'
     return clause
 
 
-ITEMS: dict[str, Callable[[str], Iterator[str]]] = {"match": match_line, "paths": below_dev}
-TEXTS: dict[str, Callable[[str], str | None]] = {"name": name, "permissions": permissions, "mode": mode, "path": path}
+_ITEMS: dict[str, Callable[[str], Iterator[str]]] = {"match": _match_line, "paths": _below_dev}
+_TEXTS: dict[str, Callable[[str], str | None]] = {"name": _name, "permissions": _permissions, "mode": _mode, "path": _path}
 #: What udev rules can set of a resource, as texts: how each is checked, and read once it is faultless.
 IN_MARKS: dict[str, tuple[Callable[[str], str | None], Callable[[str], object]]] = {
-    "sharing": (sharing, int),
-    "path": (path, str),
-    "permissions": (permissions, in_order),
+    "sharing": (_sharing, int),
+    "path": (_path, str),
+    "permissions": (_permissions, in_order),
 }
 
 
@@ -115,7 +115,7 @@ def is_variable(text: str) -> bool:
     return text.isascii() and text.isidentifier()
 
 
-def wrong_template(text: str, known: tuple[str, ...]) -> str | None:
+def _wrong_template(text: str, known: tuple[str, ...]) -> str | None:
     """What is wrong with a template that may name the KNOWN and properties."""
     try:
         parts = template.split(text)

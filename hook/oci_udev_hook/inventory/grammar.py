@@ -10,9 +10,9 @@ from ..frozen import frozen
 from ..model import Rule, Term
 from .rules import BLANKS, RuleError
 
-NAMED = frozenset(("ATTR", "ATTRS", "ENV"))  #: keys with a name in braces
-KEYS = ("KERNEL", "SUBSYSTEM", "DRIVER", "ATTR", "ENV", "TAG", "SYMLINK", "DEVPATH", "KERNELS", "SUBSYSTEMS", "DRIVERS", "ATTRS", "TAGS")
-REFUSED = {
+_NAMED = frozenset(("ATTR", "ATTRS", "ENV"))  #: keys with a name in braces
+_KEYS = ("KERNEL", "SUBSYSTEM", "DRIVER", "ATTR", "ENV", "TAG", "SYMLINK", "DEVPATH", "KERNELS", "SUBSYSTEMS", "DRIVERS", "ATTRS", "TAGS")
+_REFUSED = {
     "ACTION": "belongs to an event, and a match line looks at devices that are there",
     "CONST": "is not supported by this version",
     "GOTO": "belongs to a file of rules",
@@ -35,7 +35,7 @@ _OPERATORS = ("==", "!=", "+=", "-=", ":=", "=")
 
 
 @frozen
-class Written:
+class _Written:
     """A term as it stands in its line. Offsets count characters from 0."""
 
     start: int
@@ -83,7 +83,7 @@ def _skip(text: str, here: int, characters: str) -> int:
     return here
 
 
-def _read(text: str, start: int) -> Written:
+def _read(text: str, start: int) -> _Written:
     """The term that starts at START."""
     here, name = start, None
     while here < len(text) and text[here] not in BLANKS + '={"' and not text.startswith(_OPERATORS, here):
@@ -107,7 +107,7 @@ def _read(text: str, start: int) -> Written:
     end = _closing(text, quote, escaped="e" in prefix)
     if end < 0:
         raise _UnreadableError(quote, f"the value of {key} has no closing quote")
-    return Written(start, key, name, operator, prefix, text[quote + 1 : end], end + 1)
+    return _Written(start, key, name, operator, prefix, text[quote + 1 : end], end + 1)
 
 
 def _quote(text: str, here: int) -> tuple[str, int]:
@@ -126,18 +126,18 @@ def _closing(text: str, quote: int, *, escaped: bool) -> int:
     return here if here < len(text) else -1
 
 
-def _why_not(written: Written) -> str | None:
+def _why_not(written: _Written) -> str | None:
     """What is wrong with the term WRITTEN, None if a match line can have it."""
     key, name = written.key, written.name
-    if key in REFUSED:
-        return f"{key} cannot stand in a match line: it {REFUSED[key]}"
-    if key not in KEYS:
+    if key in _REFUSED:
+        return f"{key} cannot stand in a match line: it {_REFUSED[key]}"
+    if key not in _KEYS:
         return f"{_shown(key)} is no key of udev's match language, {_meant(key)}"
     if written.operator not in {"==", "!="}:
         return f"{key}{written.operator} sets something, a match line only compares: write {key}== or {key}!="
-    if key in NAMED and not name:
+    if key in _NAMED and not name:
         return f"{key} needs a name in braces, as in {key}{{{'ID_VENDOR_ID' if key == 'ENV' else 'idVendor'}}}"
-    if key not in NAMED and name is not None:
+    if key not in _NAMED and name is not None:
         return f"{key} takes no name in braces"
     if key.startswith("ATTR") and name and (name[0] == "[" or "%" in name or "$" in name):
         return f"{key}{{{name}}} names another device or has % or $ in it, which this version does not support"
@@ -148,7 +148,7 @@ def _why_not(written: Written) -> str | None:
     return None
 
 
-def _term(written: Written, text: str) -> Term:
+def _term(written: _Written, text: str) -> Term:
     """The good term WRITTEN as TEXT."""
     value = _unescaped(written.value) if "e" in written.prefix else written.value.replace('\\"', '"')
     # udev splits at each |, in brackets too, and nothing escapes it.
@@ -189,8 +189,8 @@ def _meant(key: str) -> str:
     """What the writer of the unknown KEY may have meant."""
     from difflib import get_close_matches
 
-    close = get_close_matches(key.upper(), KEYS, 1)
-    return f"write {close[0]}" if close else f"which has {', '.join(KEYS)}"
+    close = get_close_matches(key.upper(), _KEYS, 1)
+    return f"write {close[0]}" if close else f"which has {', '.join(_KEYS)}"
 
 
 def _shown(text: str) -> str:

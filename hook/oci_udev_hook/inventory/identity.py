@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     Siblings = Callable[[str], Iterable[str]]  #: the names in the folder of a device, by its DEVPATH
 
 #: Subsystems that name their devices by where they sit. (USB is one more, but for the number of the bus.)
-PORT_SUBSYSTEMS = frozenset(("pci", "platform", "pnp", "acpi", "amba", "ccw", "vmbus"))
-FIXED = frozenset(("video4linux", "i2c-dev"))  #: folders of classes, of which there are no more than one
-VIRTUAL = "/devices/virtual/"
+_PORT_SUBSYSTEMS = frozenset(("pci", "platform", "pnp", "acpi", "amba", "ccw", "vmbus"))
+_FIXED = frozenset(("video4linux", "i2c-dev"))  #: folders of classes, of which there are no more than one
+_VIRTUAL = "/devices/virtual/"
 
 
 @frozen
@@ -41,22 +41,22 @@ class Usb:
 def identify(devices: Iterable[Device], siblings: Siblings, usb: Mapping[str, Usb]) -> dict[str, str]:
     """The identity of each of DEVICES, by syspath. USB is every USB device of the host, by DEVPATH."""
     devices = tuple(devices)
-    serials = {device.syspath: serial(device, usb) for device in devices}
+    serials = {device.syspath: _serial(device, usb) for device in devices}
     owners: dict[str, set[str]] = {}
     for path, found in usb.items():
         owners.setdefault(found.key, set()).add(path)
     for device in devices:
         # Whether a serial that is not USB's own is unique is told from these devices alone: disks have no list of serials.
-        owners.setdefault(serials[device.syspath], set()).add(owner(device).devpath)
+        owners.setdefault(serials[device.syspath], set()).add(_owner(device).devpath)
     return {
-        device.syspath: f"serial:{key}{place(device, owner(device), siblings)}"
+        device.syspath: f"serial:{key}{_place(device, _owner(device), siblings)}"
         if (key := serials[device.syspath]) and len(owners[key]) == 1
-        else f"port:{port(device, siblings)}"
+        else f"port:{_port(device, siblings)}"
         for device in devices
     }
 
 
-def serial(device: Device, usb: Mapping[str, Usb]) -> str:
+def _serial(device: Device, usb: Mapping[str, Usb]) -> str:
     """What tells DEVICE's hardware from all other, wherever it is plugged in; empty if nothing does.
 
     ID_SERIAL alone is none for USB: udev makes it up from maker and model where there is no serial (udev-builtin-usb_id.c of systemd).
@@ -77,95 +77,95 @@ def usb_device(device: Device) -> Device | None:
     return next((one for one in (device, *device.parents) if one.subsystem == "usb" and one.devtype == "usb_device"), None)
 
 
-def owner(device: Device) -> Device:
+def _owner(device: Device) -> Device:
     """The device whose serial DEVICE's properties tell: its USB device, or the nearest of another kind, as the disk of a partition."""
     return usb_device(device) or next((parent for parent in device.parents if parent.subsystem != device.subsystem), device)
 
 
-def anchor(device: Device) -> Device | None:
+def _anchor(device: Device) -> Device | None:
     """The nearest of DEVICE and its parents that is named by where it sits."""
-    return usb_device(device) or next((one for one in (device, *device.parents) if one.subsystem in PORT_SUBSYSTEMS), None)
+    return usb_device(device) or next((one for one in (device, *device.parents) if one.subsystem in _PORT_SUBSYSTEMS), None)
 
 
-def port(device: Device, siblings: Siblings) -> str:
+def _port(device: Device, siblings: Siblings) -> str:
     """Where DEVICE is plugged in, and which of the nodes there it is. Virtual devices are made under their name and keep it."""
-    plugged = anchor(device)
+    plugged = _anchor(device)
     if plugged is None:
         return device.devpath
     if plugged.subsystem != "usb":
-        return plugged.devpath + place(device, plugged, siblings)
+        return plugged.devpath + _place(device, plugged, siblings)
     # /devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2.4: buses are numbered in the order in which controllers come up.
     hub = [one for one in (device, *device.parents) if one.devtype == "usb_device"][-1]
     controller = hub.devpath.rpartition("/")[0]
-    return controller + below(controller, plugged.devpath, siblings) + place(device, plugged, siblings)
+    return controller + _below(controller, plugged.devpath, siblings) + _place(device, plugged, siblings)
 
 
-def place(device: Device, top: Device, siblings: Siblings) -> str:
+def _place(device: Device, top: Device, siblings: Siblings) -> str:
     """Which of TOP's nodes DEVICE is, empty if it is TOP itself: `/:1.0/ttyUSB#[2]/tty/ttyUSB#[0]`."""
     if top is device:
-        return "" if device.subsystem == "usb" else f"/{shape(device.sysname)}"
-    return below(top.devpath, device.devpath, siblings)
+        return "" if device.subsystem == "usb" else f"/{_shape(device.sysname)}"
+    return _below(top.devpath, device.devpath, siblings)
 
 
-def below(top: str, devpath: str, siblings: Siblings) -> str:
+def _below(top: str, devpath: str, siblings: Siblings) -> str:
     """The way from TOP down to DEVPATH in a form that does not change when the kernel numbers anew."""
     parts = []
     directory = top
     for name in devpath.removeprefix(top).strip("/").split("/"):
         if name:
-            parts.append(f"/{steady(name, directory, siblings)}")
+            parts.append(f"/{_steady(name, directory, siblings)}")
             directory = f"{directory}/{name}"
     return "".join(parts)
 
 
-def steady(name: str, directory: str, siblings: Siblings) -> str:
+def _steady(name: str, directory: str, siblings: Siblings) -> str:
     """NAME in DIRECTORY without the numbers that the kernel gives out.
 
     What goes on from the name above is kept: interface `:1.0` of `1-2`, partition `1` of `sda`, `n1` of `nvme0`, port `.4` of `1-2`.
     Otherwise the rank among names of the same shape takes the numbers' place: a driver numbers what it finds in one device in order.
     """
     folder, _, above = directory.rpartition("/")
-    if name in FIXED:
+    if name in _FIXED:
         return name
     rest = name.removeprefix(above)
     # ttyUSB10 is nothing of ttyUSB1.
-    if rest != name and not (is_digit(above[-1:]) and is_digit(rest[:1])) and (shape(above) != above or folder.endswith("/block")):
+    if rest != name and not (_is_digit(above[-1:]) and _is_digit(rest[:1])) and (_shape(above) != above or folder.endswith("/block")):
         return rest
     if above.startswith("usb") and name.startswith(f"{above[3:]}-"):
         return f"#{name[len(above) - 3 :]}"
     if above == "block":
-        return "#" + rank(name, siblings(directory))
-    own = form(name)
-    return own if own == name else own + rank(name, [other for other in siblings(directory) if form(other) == own])
+        return "#" + _rank(name, siblings(directory))
+    own = _form(name)
+    return own if own == name else own + _rank(name, [other for other in siblings(directory) if _form(other) == own])
 
 
-def form(name: str) -> str:
+def _form(name: str) -> str:
     """NAME with `#` for each number that the kernel may give out anew."""
-    return f"{name[:15]}#" if is_hid(name) else shape(name)
+    return f"{name[:15]}#" if _is_hid(name) else _shape(name)
 
 
-def is_hid(name: str) -> bool:
+def _is_hid(name: str) -> bool:
     """Whether NAME is a HID device: bus, maker, product, how many came before it: `0003:0403:6001.001A` (hid_add_device of Linux)."""
     return [name[index : index + 1] for index in (4, 9, 14)] == [":", ":", "."]
 
 
-def rank(name: str, alike: Iterable[str]) -> str:
+def _rank(name: str, alike: Iterable[str]) -> str:
     """`[2]` for the third of ALIKE. It is there for an only one, too: others may be about to come."""
-    ordered = sorted({name, *alike}, key=(lambda one: (len(one), one)) if is_hid(name) else natural)
+    ordered = sorted({name, *alike}, key=(lambda one: (len(one), one)) if _is_hid(name) else natural)
     return f"[{ordered.index(name)}]"
 
 
-def is_digit(char: str) -> bool:
+def _is_digit(char: str) -> bool:
     """Whether CHAR is one of 0 to 9; Python's own tests take other scripts' digits too."""
     return "0" <= char <= "9"
 
 
-def split(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     """The parts of TEXT without and with digits in turn, the first without: `2a` is ["", "2", "a"]."""
     parts = []
     start, number = 0, False
     for index, char in enumerate(text):
-        if is_digit(char) is not number:
+        if _is_digit(char) is not number:
             parts.append(text[start:index])
             start, number = index, not number
     return [*parts, text[start:]]
@@ -173,17 +173,17 @@ def split(text: str) -> list[str]:
 
 def natural(text: str) -> tuple[list[str | int], str]:
     """A key to sort TEXT by; two texts have one key only if they are the same."""
-    return [int(part) if index % 2 else part for index, part in enumerate(split(text))], text
+    return [int(part) if index % 2 else part for index, part in enumerate(_split(text))], text
 
 
-def shape(text: str) -> str:
+def _shape(text: str) -> str:
     """TEXT with `#` in the place of each number."""
-    return "".join(["#" if index % 2 else part for index, part in enumerate(split(text))])
+    return "".join(["#" if index % 2 else part for index, part in enumerate(_split(text))])
 
 
 def names(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:
     """What people may call DEVICE: serials, then ports, those of the kernel last."""
-    plugged = anchor(device)
+    plugged = _anchor(device)
     interface = next((one.sysname for one in device.parents if one.devtype == "usb_interface"), "")
     found = [
         device.properties.get("ID_SERIAL_SHORT", ""),
@@ -192,6 +192,6 @@ def names(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:
         device.properties.get("ID_PATH", ""),
         interface,
         plugged.sysname if plugged is not None else "",
-        device.sysname if device.devpath.startswith(VIRTUAL) else "",
+        device.sysname if device.devpath.startswith(_VIRTUAL) else "",
     ]
     return tuple(dict.fromkeys([name for name in found if name]))

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from ..model import Device
     from .catalog import Catalog
 
-TAG = "oci-udev-hook"
-RESOURCE, SHARING, PATH, PERMISSIONS = (f"OCI_UDEV_{name}" for name in ("RESOURCE", "SHARING", "PATH", "PERMISSIONS"))
-FIELDS = {"sharing": SHARING, "path": PATH, "permissions": PERMISSIONS}
-SOURCE = "udev"
-QUERY = Query(selectors=(Selector(tags=(TAG,)),))
+_TAG = "oci-udev-hook"
+_RESOURCE, _SHARING, _PATH, _PERMISSIONS = (f"OCI_UDEV_{name}" for name in ("RESOURCE", "SHARING", "PATH", "PERMISSIONS"))
+_FIELDS = {"sharing": _SHARING, "path": _PATH, "permissions": _PERMISSIONS}
+_SOURCE = "udev"
+QUERY = Query(selectors=(Selector(tags=(_TAG,)),))
 
 
 def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
@@ -33,39 +33,39 @@ def join(catalog: Catalog, devices: Iterable[Device]) -> Catalog:
     resources, broken, faults = dict(catalog.resources), dict(catalog.broken), list(catalog.faults)
     groups: dict[str, list[Device]] = {}
     for device in devices:
-        if TAG not in device.tags:
+        if _TAG not in device.tags:
             continue
-        name = device.properties.get(RESOURCE, "")
+        name = device.properties.get(_RESOURCE, "")
         wrong = why_not(name) if name else None
         if not name:
-            faults.append(f"{device.label} has the tag {TAG}, but no {RESOURCE} that names its resource; mend the udev rule that sets it")
+            faults.append(f"{device.label} has the tag {_TAG}, but no {_RESOURCE} that names its resource; mend the udev rule that sets it")
         elif wrong:
-            faults.append(f'{RESOURCE} of {device.label} is "{name}", but {wrong}; mend the udev rule that sets it')
+            faults.append(f'{_RESOURCE} of {device.label} is "{name}", but {wrong}; mend the udev rule that sets it')
         else:
             groups.setdefault(name, []).append(device)
     for name, group in groups.items():
         if name in broken:
             continue
         if name in resources:
-            resources[name] = replace(resources[name], rules=(*resources[name].rules, rule(name)))
+            resources[name] = replace(resources[name], rules=(*resources[name].rules, _rule(name)))
             continue
-        values, wrongs = agreed(group)
+        values, wrongs = _agreed(group)
         if wrongs:
             broken[name] = "; ".join(wrongs)
             faults += wrongs
         else:
-            resources[name] = replace(Resource(name=name, rules=(rule(name),), source=SOURCE), **values)
+            resources[name] = replace(Resource(name=name, rules=(_rule(name),), source=_SOURCE), **values)
     return replace(catalog, resources=resources, broken=broken, faults=tuple(faults))
 
 
-def rule(name: str) -> Rule:
+def _rule(name: str) -> Rule:
     """What a device that is marked for the resource NAME matches. Names of resources have no globs in them."""
-    tag = Term(key="TAG", name="", negated=False, patterns=(TAG,), column=1, text=f'TAG=="{TAG}"')
-    own = Term(key="ENV", name=RESOURCE, negated=False, patterns=(name,), column=len(tag.text) + 3, text=f'ENV{{{RESOURCE}}}=="{name}"')
+    tag = Term(key="TAG", name="", negated=False, patterns=(_TAG,), column=1, text=f'TAG=="{_TAG}"')
+    own = Term(key="ENV", name=_RESOURCE, negated=False, patterns=(name,), column=len(tag.text) + 3, text=f'ENV{{{_RESOURCE}}}=="{name}"')
     return Rule(f"{tag.text}, {own.text}", (tag, own))
 
 
-def agreed(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
+def _agreed(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
     """What DEVICES, all marked for one resource, say of its fields, and a sentence for each that is wrong or that two of them disagree on.
 
     What is wrong with a value is the same as in a file.
@@ -74,7 +74,7 @@ def agreed(devices: list[Device]) -> tuple[dict[str, object], list[str]]:
 
     values: dict[str, object] = {}
     wrongs = []
-    for field, name in FIELDS.items():
+    for field, name in _FIELDS.items():
         said: dict[str, str] = {}
         for device in devices:
             if device.properties.get(name):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def with_node(device: Device, dev: str) -> Device | None:
     """DEVICE with its node and those of its links that lead there now; None if the node is gone or is already another device's."""
-    path = inside(device.devnode or "", dev)
+    path = _inside(device.devnode or "", dev)
     try:
         status = os.stat(path)
     except OSError:
@@ -29,16 +29,16 @@ def with_node(device: Device, dev: str) -> Device | None:
     if device.number is None or number_of(status) != device.number:
         return None
     node = HostNode(stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid, os.access(path, os.R_OK), os.access(path, os.W_OK))
-    links = tuple([link for link in device.links if leads_to(inside(link, dev), device.number)])
+    links = tuple([link for link in device.links if _leads_to(_inside(link, dev), device.number)])
     return replace(device, node=node, links=links)
 
 
-def inside(path: str, dev: str) -> str:
+def _inside(path: str, dev: str) -> str:
     """PATH below /dev as it is found below DEV."""
     return dev + path.removeprefix("/dev")
 
 
-def leads_to(path: str, number: DeviceNumber) -> bool:
+def _leads_to(path: str, number: DeviceNumber) -> bool:
     """Whether a node of NUMBER is at the end of PATH. Links change hands between two devices that claim the same name."""
     try:
         return "/../" not in path and number_of(os.stat(path)) == number
@@ -52,8 +52,8 @@ def at_paths(patterns: tuple[str, ...], reader: DeviceReader, sys: str, dev: str
     A path may be a link, but not to something outside /dev. A node that sysfs does not know, as those that NVIDIA's driver makes, is a
     device all the same. A device that is there under several paths comes several times.
     """
-    for path in (path for pattern in patterns for path in expanded(pattern, dev)):
-        real = os.path.realpath(inside(path, dev))
+    for path in (path for pattern in patterns for path in _expanded(pattern, dev)):
+        real = os.path.realpath(_inside(path, dev))
         root = os.path.realpath(dev)
         if not real.startswith(f"{root}/"):
             yield f"{path} is a link to {real}, which is not below /dev"
@@ -70,20 +70,20 @@ def at_paths(patterns: tuple[str, ...], reader: DeviceReader, sys: str, dev: str
         yield known if known is not None and known.number == number else Device(syspath="", devnode=node, number=number)
 
 
-def expanded(pattern: str, dev: str) -> list[str]:
+def _expanded(pattern: str, dev: str) -> list[str]:
     """The paths from `/dev/` that match PATTERN, in counting order; globs go component by component, as in glob(7)."""
     found = [""]
     for part in pattern.removeprefix("/dev").strip("/").split("/"):
         if part in {".", ".."}:
             return []
         if glob.has_glob(part):
-            found = [f"{path}/{name}" for path in found for name in sysfs.names(dev + path) if fits(part, name)]
+            found = [f"{path}/{name}" for path in found for name in sysfs.names(dev + path) if _fits(part, name)]
         else:
             found = [f"{path}/{part}" for path in found]
     return [f"/dev{path}" for path in sorted(found, key=natural) if os.path.lexists(dev + path)]
 
 
-def fits(pattern: str, name: str) -> bool:
+def _fits(pattern: str, name: str) -> bool:
     """Whether a glob takes NAME: not a hidden one unless it says so, and none that cannot be written as text."""
     return (name[0] != "." or pattern[0] == ".") and name.isprintable() and glob.matches(pattern, name)
 

@@ -40,29 +40,29 @@ def query(rules: Iterable[Rule], *, wide: bool = False) -> Query:
     terms = [term for rule in rules for term in rule.terms]
     upward = [term.name for term in terms if term.key == "ATTRS"]
     return Query(
-        selectors=tuple(dict.fromkeys([selector(rule, wide=wide) for rule in rules])),
+        selectors=tuple(dict.fromkeys([_selector(rule, wide=wide) for rule in rules])),
         attributes=tuple(dict.fromkeys([*(term.name for term in terms if term.key == "ATTR"), *upward])),
         parent_attributes=tuple(dict.fromkeys(upward)),
         parents=any(term.key in PARENT_KEYS for term in terms),
     )
 
 
-def selector(rule: Rule, *, wide: bool = False) -> Selector:
+def _selector(rule: Rule, *, wide: bool = False) -> Selector:
     """Where to look for the devices of RULE; WIDE by its subsystem alone."""
     positive = [term for term in rule.terms if not term.negated and (term.key == "SUBSYSTEM" or not wide)]
     return Selector(
-        subsystems=next((tuple(map(folder, term.patterns)) for term in positive if term.key == "SUBSYSTEM" and exact(term)), ()),
-        tags=next((term.patterns for term in positive if term.key == "TAG" and exact(term)), ()),
+        subsystems=next((tuple(map(_folder, term.patterns)) for term in positive if term.key == "SUBSYSTEM" and _exact(term)), ()),
+        tags=next((term.patterns for term in positive if term.key == "TAG" and _exact(term)), ()),
         kernels=tuple([term.patterns for term in positive if term.key == "KERNEL"]),
     )
 
 
-def exact(term: Term) -> bool:
+def _exact(term: Term) -> bool:
     """Whether each alternative of TERM can be nothing but one name of a folder."""
     return all(pattern and not glob.has_glob(pattern) and pattern not in {".", ".."} for pattern in term.patterns)
 
 
-def folder(name: str) -> str:
+def _folder(name: str) -> str:
     """NAME of a subsystem as sysfs writes it."""
     return name.replace("/", "!")
 

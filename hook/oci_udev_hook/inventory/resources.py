@@ -19,11 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .catalog import Catalog
 
-FOLDER = "resources.d"
-SUFFIXES = (".toml", ".json")
+_FOLDER = "resources.d"
+_SUFFIXES = (".toml", ".json")
 SIZE_MAX = 1024 * 1024  #: bytes of a definition file
 SCHEMA = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schema", "resource-1.json")
-DEV_NULL = os.makedev(1, 3)  # Documentation/admin-guide/devices.txt of the kernel
+_DEV_NULL = os.makedev(1, 3)  # Documentation/admin-guide/devices.txt of the kernel
 
 
 @frozen
@@ -40,7 +40,7 @@ def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
 
     Raises nothing for a bad file: the catalog tells of it, and other files count. Raises ConfigurationError if jsonschema is not there.
     """
-    found = sources(config_dirs)
+    found = _sources(config_dirs)
     key = _key(found)
     catalog = kept.fetch(cache, key) if cache else None
     if catalog is None:
@@ -52,11 +52,11 @@ def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
     return catalog
 
 
-def sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
+def _sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
     """The definition files that count, sorted by name, and what is in the way of finding more."""
     troubles = []
     paths: dict[str, str] = {}
-    for folder in [f"{directory}/{FOLDER}" for directory in config_dirs]:
+    for folder in [f"{directory}/{_FOLDER}" for directory in config_dirs]:
         try:
             names = os.listdir(folder)
         except FileNotFoundError:
@@ -64,7 +64,7 @@ def sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
         except OSError as error:
             troubles.append(Source(folder, trouble=f"cannot be listed: {error.strerror}"))
             continue
-        names = [name for name in names if name.endswith(SUFFIXES) and name[0] != "."]
+        names = [name for name in names if name.endswith(_SUFFIXES) and name[0] != "."]
         paths.update({name: f"{folder}/{name}" for name in names if name.isprintable()})
         troubles += [Source(f"{folder}/{name!a}", trouble="has a name that cannot be printed") for name in names if not name.isprintable()]
     return (*troubles, *filter(None, [_source(paths[name]) for name in sorted(paths)]))
@@ -78,7 +78,7 @@ def _source(path: str) -> Source | None:
         return Source(path, trouble="is a link to nothing") if os.path.islink(path) else None
     except OSError as error:
         return Source(path, trouble=f"cannot be read: {error.strerror}")
-    if stat.S_ISCHR(status.st_mode) and status.st_rdev == DEV_NULL:
+    if stat.S_ISCHR(status.st_mode) and status.st_rdev == _DEV_NULL:
         return None
     if not stat.S_ISREG(status.st_mode):
         return Source(path, trouble="is no file")

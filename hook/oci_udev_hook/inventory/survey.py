@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .query import Query
     from .sysfs import Roots
 
-    T = TypeVar("T")
+    _T = TypeVar("_T")
 
 
 @frozen
@@ -41,7 +41,7 @@ def survey(resources: Iterable[Resource], *, near: bool = False, roots: Roots = 
     asked = query(lines, wide=near)
     if not wanted:
         return Survey({})
-    found, notes = reading(asked, roots, lambda reader: look(wanted, asked, reader, roots, near))
+    found, notes = reading(asked, roots, lambda reader: _look(wanted, asked, reader, roots, near))
     every = {key(device): device for devices in found.values() for device in devices}
     usb = nodes.usb_devices(roots.sys) if any(map(usb_device, every.values())) else {}
     identities = identified(every.values(), nodes.siblings(roots.sys), usb)
@@ -49,11 +49,11 @@ def survey(resources: Iterable[Resource], *, near: bool = False, roots: Roots = 
     return Survey(
         units={name: units(name, devices, identities, usb) for name, devices in found.items()},
         near=notes,
-        warnings=(without_database(roots),) if warned else (),
+        warnings=(_without_database(roots),) if warned else (),
     )
 
 
-def without_database(roots: Roots) -> str:
+def _without_database(roots: Roots) -> str:
     """The sentence for a host where udev has written nothing."""
     return (
         f"the udev database {roots.run}/data is not there, so properties (ENV, ID_…), tags and links are missing "
@@ -61,7 +61,7 @@ def without_database(roots: Roots) -> str:
     )
 
 
-def reading(asked: Query, roots: Roots, use: Callable[[DeviceReader], T]) -> T:
+def reading(asked: Query, roots: Roots, use: Callable[[DeviceReader], _T]) -> _T:
     """The outcome of USE with a reader of the host, with libudev where udev's records are not the known ones."""
     try:
         return use(database.Reader(asked, roots))
@@ -71,7 +71,7 @@ def reading(asked: Query, roots: Roots, use: Callable[[DeviceReader], T]) -> T:
         return use(udev.Reader(asked))
 
 
-def look(
+def _look(
     wanted: Mapping[str, Resource], asked: Query, reader: DeviceReader, roots: Roots, near: bool
 ) -> tuple[dict[str, list[Device]], dict[str, tuple[str, ...]]]:
     """The usable devices of each resource in WANTED, and with NEAR the sentences on others."""
@@ -80,7 +80,7 @@ def look(
     found: dict[str, list[Device]] = {}
     notes: dict[str, tuple[str, ...]] = {}
     for name, resource in wanted.items():
-        outcomes = list(usable(resource, devices, reader, roots, ready))
+        outcomes = list(_usable(resource, devices, reader, roots, ready))
         found[name] = [outcome for outcome in outcomes if not isinstance(outcome, str)]
         if near:
             from .near import sentences
@@ -90,7 +90,7 @@ def look(
     return found, notes
 
 
-def usable(
+def _usable(
     resource: Resource, devices: tuple[Device, ...], reader: DeviceReader, roots: Roots, ready: dict[str, Device | None]
 ) -> Iterator[Device | str]:
     """The devices of RESOURCE with their nodes; a sentence for each that belongs to it and cannot be had. READY keeps what is done."""
@@ -108,10 +108,10 @@ def usable(
         else:
             known = key(device)
             if known not in ready:
-                ready[known] = nodes.with_node(complete(device, reader), roots.dev)
+                ready[known] = nodes.with_node(_complete(device, reader), roots.dev)
             yield ready[known] or f"{device.devnode} matches, but the node there is gone or another device's"
 
 
-def complete(device: Device, reader: DeviceReader) -> Device:
+def _complete(device: Device, reader: DeviceReader) -> Device:
     """DEVICE with its parents, which tell what it is known by."""
     return device if device.parents or not device.syspath else replace(device, parents=reader.parents(device.devpath))

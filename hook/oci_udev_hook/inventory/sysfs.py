@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from .query import Selector
 
-CHUNK = 1 << 16  #: no file of sysfs is longer, see read_full_virtual_file of systemd
-LINKS = ("driver", "subsystem", "module")  #: links whose base name libudev gives as an attribute's value
+_CHUNK = 1 << 16  #: no file of sysfs is longer, see read_full_virtual_file of systemd
+_LINKS = ("driver", "subsystem", "module")  #: links whose base name libudev gives as an attribute's value
 
 
 @frozen
@@ -40,9 +40,9 @@ def content(path: str) -> bytes | None:
     except OSError:
         return None
     try:
-        data = part = os.read(descriptor, CHUNK)
-        while len(part) == CHUNK:
-            part = os.read(descriptor, CHUNK)
+        data = part = os.read(descriptor, _CHUNK)
+        while len(part) == _CHUNK:
+            part = os.read(descriptor, _CHUNK)
             data += part
         return data
     except OSError:
@@ -85,11 +85,11 @@ def linked(path: str) -> str:
 def attribute(directory: str, name: str) -> str | None:
     """The attribute NAME of the device in DIRECTORY as udev_device_get_sysattr_value(3) gives it, None if it has none.
 
-    Newlines at the end are dropped, other white space stays; it ends at a NUL. A link is no attribute, except for the three in LINKS,
+    Newlines at the end are dropped, other white space stays; it ends at a NUL. A link is no attribute, except for the three in _LINKS,
     whose values are what they point to.
     """
     path = f"{directory}/{name}"
-    if name in LINKS:
+    if name in _LINKS:
         found = linked(path)
         if found:
             return found
@@ -122,7 +122,7 @@ def by_number(sys: str, kind: str, number: str) -> str | None:
     return resolve(sys, f"dev/{'block' if kind == 'b' else 'char'}/{number}")
 
 
-def by_id(sys: str, identifier: str) -> str | None:
+def _by_id(sys: str, identifier: str) -> str | None:
     """The DEVPATH of the device that udev's database calls IDENTIFIER (sd_device_new_from_device_id of systemd)."""
     kind, rest = identifier[:1], identifier[1:]
     if kind in {"c", "b"}:
@@ -149,7 +149,7 @@ def candidates(selectors: Iterable[Selector], roots: Roots = HOST) -> list[str]:
 def _selected(selector: Selector, roots: Roots) -> Iterator[str]:
     """The DEVPATHs of the devices that SELECTOR takes."""
     if selector.tags:
-        found = (by_id(roots.sys, name) for tag in selector.tags for name in names(f"{roots.run}/tags/{tag}"))
+        found = (_by_id(roots.sys, name) for tag in selector.tags for name in names(f"{roots.run}/tags/{tag}"))
     elif selector.subsystems:
         folders = [folder for name in selector.subsystems for folder in (f"bus/{name}/devices", f"class/{name}")]
         entries = ((folder, name) for folder in folders for name in names(f"{roots.sys}/{folder}"))

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from .query import Query
 
-SONAME = "libudev.so.1"  #: the only one since udev 183
-OTHER = "the records in /run/udev/data are not those of systemd 247 or later"
-LISTS = {"DEVLINKS": " ", "TAGS": ":", "CURRENT_TAGS": ":"}  #: properties whose parts libudev gives in any order
+_SONAME = "libudev.so.1"  #: the only one since udev 183
+_OTHER = "the records in /run/udev/data are not those of systemd 247 or later"
+_LISTS = {"DEVLINKS": " ", "TAGS": ":", "CURRENT_TAGS": ":"}  #: properties whose parts libudev gives in any order
 
 
-def load() -> Any:
+def _load() -> Any:
     """The module pyudev. Raises ConfigurationError where it is not installed.
 
     pyudev asks `ctypes.util.find_library` for the library, which starts ldconfig or a compiler, and finds nothing where neither is
@@ -35,24 +35,24 @@ def load() -> Any:
     import ctypes.util
 
     asked = ctypes.util.find_library
-    ctypes.util.find_library = lambda name: SONAME if name == "udev" else asked(name)
+    ctypes.util.find_library = lambda name: _SONAME if name == "udev" else asked(name)
     try:
         import pyudev
     except ImportError as error:
-        raise ConfigurationError(f"{OTHER}, but pyudev, which reads such ones, does not load ({error}): install python3-pyudev") from None
+        raise ConfigurationError(f"{_OTHER}, but pyudev, which reads such ones, does not load ({error}): install python3-pyudev") from None
     finally:
         ctypes.util.find_library = asked
     return pyudev
 
 
-class Texts:
+class _Texts:
     """What pyudev would give as text, as bytes: it fails on what is no UTF-8, and has no current tags."""
 
     def __init__(self) -> None:
         import ctypes
 
         pointer, string = ctypes.c_void_p, ctypes.c_char_p
-        library = ctypes.CDLL(SONAME)
+        library = ctypes.CDLL(_SONAME)
         for name, arguments, result in (
             ("udev_device_get_properties_list_entry", (pointer,), pointer),
             ("udev_device_get_tags_list_entry", (pointer,), pointer),
@@ -90,15 +90,15 @@ class Reader:
     """Reads single devices, as `database.Reader` does."""
 
     def __init__(self, query: Query) -> None:
-        pyudev = load()
-        self.query = query
+        pyudev = _load()
+        self._query = query
         self._devices = pyudev.Devices
         self._absent = pyudev.DeviceNotFoundError
         try:
             self._context = pyudev.Context()
-            self._texts = Texts()
+            self._texts = _Texts()
         except (ImportError, OSError) as error:
-            raise ConfigurationError(f"{OTHER}, but {SONAME}, which reads such ones, does not load ({error}): install libudev") from None
+            raise ConfigurationError(f"{_OTHER}, but {_SONAME}, which reads such ones, does not load ({error}): install libudev") from None
 
     def device(self, devpath: str) -> Device | None:
         """The device at DEVPATH, without parents; None if it has vanished."""
@@ -106,7 +106,7 @@ class Reader:
             found = self._devices.from_sys_path(self._context, f"/sys{devpath}")
         except self._absent:
             return None
-        return self._made(found, self.query.attributes)
+        return self._made(found, self._query.attributes)
 
     def parents(self, devpath: str) -> tuple[Device, ...]:
         """The parents of the device at DEVPATH, the nearest first."""
@@ -114,16 +114,16 @@ class Reader:
             found = self._devices.from_sys_path(self._context, f"/sys{devpath}")
         except self._absent:
             return ()
-        return tuple([self._made(parent, self.query.parent_attributes) for parent in found.ancestors])
+        return tuple([self._made(parent, self._query.parent_attributes) for parent in found.ancestors])
 
     def _made(self, found: Any, attributes: tuple[str, ...]) -> Device:
         """The model's device for FOUND, one of pyudev's."""
         texts = self._texts
         # Before the driver is asked for, which takes the property DRIVER away where there is no link.
         properties = {sysfs.text(name): sysfs.text(value) for name, value in texts.entries(found, "properties")}
-        for name, separator in LISTS.items():
+        for name, separator in _LISTS.items():
             if name in properties:
-                properties[name] = sorted_list(properties[name], separator)
+                properties[name] = _sorted_list(properties[name], separator)
         subsystem = found.subsystem or ""
         number = None
         if found.device_number:
@@ -146,7 +146,7 @@ class Reader:
         )
 
 
-def sorted_list(value: str, separator: str) -> str:
+def _sorted_list(value: str, separator: str) -> str:
     """The parts of VALUE sorted, with the SEPARATOR before and after them that they had."""
     parts = separator.join(sorted(value.strip(separator).split(separator)))
     return f"{separator}{parts}{separator}" if value.startswith(separator) else parts

@@ -20,7 +20,7 @@ def units(resource: str, devices: Iterable[Device], identities: Mapping[str, str
     """
     by_key = {key(device): device for device in devices if device.devnode}
     ordered = sorted(by_key.values(), key=lambda device: (not device.syspath, natural(device.devpath), natural(device.devnode or "")))
-    return tuple([Unit(resource, identities[key(device)], called(device, usb), (device,)) for device in ordered])
+    return tuple([Unit(resource, identities[key(device)], _called(device, usb), (device,)) for device in ordered])
 
 
 def identified(devices: Iterable[Device], siblings: Siblings, usb: Mapping[str, Usb]) -> dict[str, str]:
@@ -35,7 +35,7 @@ def key(device: Device) -> str:
     return device.syspath or f"{device.number}"
 
 
-def called(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:
+def _called(device: Device, usb: Mapping[str, Usb]) -> tuple[str, ...]:
     """What people may call the unit of DEVICE."""
     if device.syspath:
         return names(device, usb)

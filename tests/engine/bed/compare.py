@@ -33,7 +33,7 @@ QUERY = Query(attributes=ATTRIBUTES, parent_attributes=ATTRIBUTES, parents=True)
 
 def every() -> list[str]:
     """The DEVPATHs of all devices that libudev lists."""
-    return [device.device_path for device in udev.load().Context().list_devices()]
+    return [device.device_path for device in udev._load().Context().list_devices()]
 
 
 def differences(one: Device, other: Device) -> list[str]:
@@ -76,7 +76,8 @@ def main() -> None:
     else:
         asked = query([rules.parse(line) for line in lines])
         answer["count"], answer["different"] = compared()
-        answer["same"] = database.read(asked) == database.collect(udev.Reader(asked), asked, sysfs.HOST)
+        found = [database.collect(reader, asked, sysfs.HOST) for reader in (database.Reader(asked), udev.Reader(asked))]
+        answer["same"] = found[0] == found[1]
     json.dump({**answer, "units": units(lines)}, sys.stdout)
 
 

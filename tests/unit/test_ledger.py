@@ -68,7 +68,7 @@ def look(folder: Path) -> tuple[Lease, ...]:
 
 def prepared(container: str = "a", *, numbers: list[str] | None = None, **spelled: str) -> str:
     """A ledger that its user has prepared: with these NUMBERS, or other values of its holder as they are SPELLED in JSON."""
-    row: dict[str, object] = {**records.holder_row(lease(0).holder), **dict.fromkeys(spelled, "SPELLED")}
+    row: dict[str, object] = {**records._holder_row(lease(0).holder), **dict.fromkeys(spelled, "SPELLED")}
     row["leases"] = [{**as_json(lease(0)), **({} if numbers is None else {"numbers": numbers})}]
     text = json.dumps({"version": 1, "holders": {container: row}})
     for value in spelled.values():
@@ -219,11 +219,11 @@ class TestHistory:
     def test_the_oldest_name_is_dropped(self, tmp_path: Path) -> None:
         """256 are kept; one that comes back is young again."""
         file = str(tmp_path / "history.json")
-        (tmp_path / "history.json").write_text(json.dumps({f"c{index}": ["x"] for index in range(history.LIMIT)}))
+        (tmp_path / "history.json").write_text(json.dumps({f"c{index}": ["x"] for index in range(history._LIMIT)}))
         history.remember(file, "c0", ("x",))
         history.remember(file, "new", ("y",))
         assert list(history.read(file))[-2:] == ["c0", "new"]
-        assert len(history.read(file)) == history.LIMIT
+        assert len(history.read(file)) == history._LIMIT
         assert "c1" not in history.read(file)
 
     def test_what_is_fresh_and_unchanged_is_not_written_again(self, tmp_path: Path) -> None:
@@ -470,9 +470,9 @@ class TestLock:
             "3: FLOCK  ADVISORY  WRITE 13 fe:10:1234 0 EOF\n3: -> FLOCK  ADVISORY  WRITE 14 00:18:1234 0 EOF\n"
             "4: FLOCK  ADVISORY  WRITE 0 00:18:1234 0 EOF\n5: FLOCK  ADVISORY  WRITE 15 00:18:1234 0 EOF\n"
         )
-        assert lock.holder(text, os.makedev(0, 0x18), 1234) == 15
-        assert lock.holder(text, os.makedev(0xFE, 0x10), 1234) == 13
-        assert lock.holder(text, os.makedev(1, 1), 1234) is None
+        assert lock._holder(text, os.makedev(0, 0x18), 1234) == 15
+        assert lock._holder(text, os.makedev(0xFE, 0x10), 1234) == 13
+        assert lock._holder(text, os.makedev(1, 1), 1234) is None
 
     def test_it_is_given_back_whatever_happens(self, folder: Path) -> None:
         """An error inside, or one on entering."""
@@ -488,19 +488,19 @@ class TestLock:
     def test_a_lock_file_that_was_removed_meanwhile_does_not_count(self, folder: Path) -> None:
         """Two runs would hold two locks."""
         folder.mkdir()
-        descriptor = lock.open_lock(f"{folder}/lock")
+        descriptor = lock._open_lock(f"{folder}/lock")
         fcntl.flock(descriptor, fcntl.LOCK_EX)
-        assert lock.is_current(f"{folder}/lock", descriptor)
+        assert lock._is_current(f"{folder}/lock", descriptor)
         (folder / "lock").unlink()
-        assert not lock.is_current(f"{folder}/lock", descriptor)
+        assert not lock._is_current(f"{folder}/lock", descriptor)
         (folder / "lock").touch()
-        assert not lock.is_current(f"{folder}/lock", descriptor)
+        assert not lock._is_current(f"{folder}/lock", descriptor)
         os.close(descriptor)
 
     def test_no_program_that_the_hook_starts_inherits_it(self, folder: Path) -> None:
         """It would keep the lock."""
         folder.mkdir()
-        descriptor = lock.open_lock(f"{folder}/lock")
+        descriptor = lock._open_lock(f"{folder}/lock")
         assert not os.get_inheritable(descriptor)
         os.close(descriptor)
 
@@ -547,7 +547,7 @@ class TestRecords:
     )
     def test_a_wrong_value_is_named_by_its_place(self, change: dict[str, object], message: str) -> None:
         """And shown."""
-        row = {**records.holder_row(lease(0).holder), "leases": [as_json(lease(0))], **change}
+        row = {**records._holder_row(lease(0).holder), "leases": [as_json(lease(0))], **change}
         with pytest.raises(TypedError, match=whole(message)):
             records.read_row("a", row, 0)
 
@@ -705,9 +705,9 @@ class TestOthers:
     def test_a_file_system_that_its_user_serves_is_not_entered(self, point: str, kind: str, *, hangs: bool) -> None:
         """It could let root wait for ever."""
         mountinfo = f"22 1 254:0 / / rw shared:1 - ext4 /dev/root rw\n90 22 0:50 / {point} rw,nosuid,nodev shared:9 - {kind} x rw\n"
-        assert others.on_fuse("/run/user/1000/oci-udev-hook", mountinfo) == hangs
+        assert others._on_fuse("/run/user/1000/oci-udev-hook", mountinfo) == hangs
 
     def test_a_mount_point_may_hold_what_looks_like_a_line_end(self) -> None:
         """The kernel escapes blanks, tabs, newlines and backslashes alone, proc_pid_mountinfo(5)."""
         mountinfo = "90 22 0:50 / /tmp/a\x0bb\u2028c rw - fuse x rw\n"
-        assert others.on_fuse("/tmp/a\x0bb\u2028c/oci-udev-hook", mountinfo)
+        assert others._on_fuse("/tmp/a\x0bb\u2028c/oci-udev-hook", mountinfo)

@@ -77,9 +77,9 @@ class TestProcess:
         """This process lives, and a pid beyond the kernel's limit does not."""
         own = liveness.process(os.getpid())
         assert own is not None
-        assert liveness.lives(own)
-        assert not liveness.lives(replace(own, start=own.start + 1))
-        assert not liveness.lives(Process(2**22 + 1, 1))
+        assert liveness._lives(own)
+        assert not liveness._lives(replace(own, start=own.start + 1))
+        assert not liveness._lives(Process(2**22 + 1, 1))
 
     def test_a_process_that_proc_hides_from_this_user_counts_as_living(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Mount option hidepid: kill(2) tells that it is there, nothing tells since when."""
@@ -88,8 +88,8 @@ class TestProcess:
             raise PermissionError
 
         monkeypatch.setattr(os, "kill", refuse)
-        assert liveness.lives(Process(2**22 + 1, 1))
-        assert not liveness.lives(Process(-1, 1))
+        assert liveness._lives(Process(2**22 + 1, 1))
+        assert not liveness._lives(Process(-1, 1))
 
 
 class TestHolder:

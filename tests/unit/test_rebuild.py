@@ -220,8 +220,8 @@ def test_a_damaged_mark_of_a_living_container_stops_everything(host: Host, conte
 
 def test_users_runtimes_keep_their_state_in_the_users_folder() -> None:
     """Root's is in /run."""
-    assert rebuild.runtime_folders(1000) == ("/run/user/1000/crun", "/run/user/1000/runc")
-    assert "/run/crun" in rebuild.runtime_folders(0)
+    assert rebuild._runtime_folders(1000) == ("/run/user/1000/crun", "/run/user/1000/runc")
+    assert "/run/crun" in rebuild._runtime_folders(0)
 
 
 def test_what_was_promised_to_sharers_is_kept(host: Host) -> None:

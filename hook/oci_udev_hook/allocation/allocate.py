@@ -37,7 +37,7 @@ class Situation:
     """All that decides: the requests' pools, and per unit's thing who holds it and why it cannot be used."""
 
     pools: tuple[Pool, ...]
-    things: Mapping[str, int]  #: a key of a unit (see `keys`) to its thing's number
+    things: Mapping[str, int]  #: a key of a unit (see `_keys`) to its thing's number
     leases: Mapping[str, tuple[Lease, ...]]  #: a key of a unit to the leases that hold it
     unusable: Mapping[str, str]  #: identity to reason
     previous: tuple[str, ...]
@@ -50,7 +50,7 @@ class Situation:
 
     def leases_on(self, unit: Unit) -> list[Lease]:
         """The leases that hold UNIT, under whatever resource."""
-        return [lease for key in keys(unit.identity, unit.numbers) for lease in self.leases.get(key, ())]
+        return [lease for key in _keys(unit.identity, unit.numbers) for lease in self.leases.get(key, ())]
 
     def held_by(self, unit: Unit) -> tuple[Lease, ...]:
         """One lease of each container that holds UNIT."""
@@ -80,13 +80,13 @@ def allocate(
     Raises UsageError for a unit's name that fits several; and for all shortages at once UnavailableError where fewer exist than
     asked, else RefusedError where only rights are lacking, else HeldError.
     """
-    pools = tuple([Pool(request, resource, takeable(request, units.get(resource.name, ()))) for request, resource in wanted])
+    pools = tuple([Pool(request, resource, _takeable(request, units.get(resource.name, ()))) for request, resource in wanted])
     ambiguous = [pool for pool in pools if len(pool.units) > 1 and pool.request.unit is not None]
     if ambiguous:
         from . import shortage
 
         raise shortage.ambiguity(ambiguous)
-    situation = Situation(pools, things_of(pools), by_key(leases), unusable, previous, near, uid)
+    situation = Situation(pools, _things_of(pools), _by_key(leases), unusable, previous, near, uid)
     choices = [[unit for unit in pool.units if unit.identity not in unusable and situation.free(pool.resource, unit)] for pool in pools]
     slots = slots_of(pools)
     served = matched(situation, slots, choices)
@@ -95,12 +95,12 @@ def allocate(
         from . import shortage
 
         raise shortage.error(situation, short, units)
-    return assign(situation, [slots[slot] for slot in sorted(served)], choices)
+    return _assign(situation, [slots[slot] for slot in sorted(served)], choices)
 
 
 def exist(wanted: tuple[tuple[Request, Resource], ...], units: Mapping[str, tuple[Unit, ...]]) -> bool:
     """Whether as many of UNITS are there as each request of WANTED must get, whoever holds them."""
-    pools = [Pool(request, resource, takeable(request, units.get(resource.name, ()))) for request, resource in wanted]
+    pools = [Pool(request, resource, _takeable(request, units.get(resource.name, ()))) for request, resource in wanted]
     return all(len(pool.units) >= pool.count for pool in pools if pool.resource.missing is Missing.FAIL)
 
 
@@ -115,7 +115,7 @@ def has_room(resource: Resource, held: tuple[Lease, ...]) -> bool:
     return all(len(held) < sharing for sharing in (resource.sharing, *[lease.sharing for lease in held]))
 
 
-def takeable(request: Request, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
+def _takeable(request: Request, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
     """The units that REQUEST could take: all, or those of the name that it gives; an identity is always the name of one."""
     if request.unit is None:
         return units
@@ -123,18 +123,18 @@ def takeable(request: Request, units: tuple[Unit, ...]) -> tuple[Unit, ...]:
     return exact or tuple([unit for unit in units if request.unit in unit.names])
 
 
-def keys(identity: str, numbers: Iterable[object]) -> list[str]:
+def _keys(identity: str, numbers: Iterable[object]) -> list[str]:
     """What a unit or lease is told by: its identity and each of its device numbers."""
     return [f"={identity}", *[str(number) for number in numbers]]
 
 
-def things_of(pools: tuple[Pool, ...]) -> dict[str, int]:
+def _things_of(pools: tuple[Pool, ...]) -> dict[str, int]:
     """The number of the thing behind each key: units that share a key are one thing, and so on along chains of them."""
     things: dict[str, int] = {}
     members: dict[int, list[str]] = {}
     for pool in pools:
         for unit in pool.units:
-            own = keys(unit.identity, unit.numbers)
+            own = _keys(unit.identity, unit.numbers)
             touched = sorted({things[key] for key in own if key in things})
             thing = touched[0] if touched else len(things)
             joined = members.setdefault(thing, [])
@@ -145,11 +145,11 @@ def things_of(pools: tuple[Pool, ...]) -> dict[str, int]:
     return things
 
 
-def by_key(leases: tuple[Lease, ...]) -> dict[str, tuple[Lease, ...]]:
+def _by_key(leases: tuple[Lease, ...]) -> dict[str, tuple[Lease, ...]]:
     """LEASES by the keys of what they hold."""
     found: dict[str, tuple[Lease, ...]] = {}
     for lease in leases:
-        for key in keys(lease.unit, lease.numbers):
+        for key in _keys(lease.unit, lease.numbers):
             found[key] = (*found.get(key, ()), lease)
     return found
 
@@ -174,13 +174,13 @@ def unserved(situation: Situation, slots: list[int], served: Mapping[int, int]) 
     )
 
 
-def assign(situation: Situation, slots: list[int], choices: list[list[Unit]]) -> tuple[Allotment, ...]:
+def _assign(situation: Situation, slots: list[int], choices: list[list[Unit]]) -> tuple[Allotment, ...]:
     """The allotments where SLOTS, which can all be served, get the best things.
 
     Matched from the things' side: the things go in order of preference, each stays in once it is in, so that the set of things is
     the best of all that serve every slot (the matroid greedy algorithm on a transversal matroid).
     """
-    rank = ranks(situation, choices)
+    rank = _ranks(situation, choices)
     takers: dict[int, list[int]] = {}
     fits: list[dict[int, Unit]] = [{} for _ in choices]
     for pool, units in enumerate(choices):
@@ -199,7 +199,7 @@ def assign(situation: Situation, slots: list[int], choices: list[list[Unit]]) ->
     return tuple([Allotment(pool.request, pool.resource, tuple(units)) for pool, units in zip(situation.pools, chosen, strict=True)])
 
 
-def ranks(situation: Situation, choices: list[list[Unit]]) -> dict[int, tuple[int, int, int]]:
+def _ranks(situation: Situation, choices: list[list[Unit]]) -> dict[int, tuple[int, int, int]]:
     """How much each thing is preferred, least first: held last time, in that order; then by holders; then the stable order."""
     before = {identity: index for index, identity in enumerate(situation.previous)}
     rank: dict[int, tuple[int, int, int]] = {}

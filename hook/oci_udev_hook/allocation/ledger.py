@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ..model import Lease, Process
     from .view import Rebuild
 
-LOCK = "lock"
-DAMAGED_LIMIT = 8  #: damaged ledgers that are kept; further ones are not set aside any more
-WAIT = 5.0  #: seconds for the lock; the timeout in the hook JSON is 10, and the host must be looked at before
+_LOCK = "lock"
+_DAMAGED_LIMIT = 8  #: damaged ledgers that are kept; further ones are not set aside any more
+_WAIT = 5.0  #: seconds for the lock; the timeout in the hook JSON is 10, and the host must be looked at before
 
 
 class Ledger(View):
@@ -37,12 +37,12 @@ class Ledger(View):
         boot: str | None = None,
         history_path: str | None = None,
         rebuild: Rebuild = rebuilt,
-        wait: float = WAIT,
+        wait: float = _WAIT,
     ) -> None:
         super().__init__(folder, uid=uid, boot=boot, history_path=history_path, rebuild=rebuild)
-        self.owner = os.geteuid()
-        self.wait = wait
-        self.descriptor = -1
+        self._owner = os.geteuid()
+        self._wait = wait
+        self._descriptor = -1
 
     @classmethod
     def read_only(cls, folder: str, *, uid: int = 0, boot: str | None = None, history_path: str | None = None) -> View:
@@ -54,7 +54,7 @@ class Ledger(View):
 
     def __enter__(self) -> Self:
         places.make_state_dir(self.folder)
-        self.descriptor = lock.acquire(f"{self.folder}/{LOCK}", self.wait)
+        self._descriptor = lock.acquire(f"{self.folder}/{_LOCK}", self._wait)
         try:
             self.load()
         except BaseException:
@@ -63,8 +63,8 @@ class Ledger(View):
         return self
 
     def __exit__(self, *_: object) -> None:
-        os.close(self.descriptor)
-        self.descriptor = -1
+        os.close(self._descriptor)
+        self._descriptor = -1
 
     def load(self) -> Ledger:
         """Read the file; one that is damaged or missing (after a boot, but also after `rm`) is made anew from the living containers.
@@ -72,23 +72,23 @@ class Ledger(View):
         Raises ConfigurationError.
         """
         try:
-            found = self.read()
+            found = self._read()
         except typed.TypedError:
-            self.set_aside()
+            self._set_aside()
             found = None
         if found is None:
-            self.restore()
-            self.write()
+            self._restore()
+            self._write()
         else:
-            self.records = found
+            self._records = found
         return self
 
-    def set_aside(self) -> None:
+    def _set_aside(self) -> None:
         """Keep the damaged file under another name, too.
 
         Until the new one takes its place it also stays there: were it gone and we killed, the next run would find no ledger.
         """
-        for number in range(1, DAMAGED_LIMIT + 1):
+        for number in range(1, _DAMAGED_LIMIT + 1):
             aside = f"{self.path}.damaged-{number}"
             try:
                 os.link(self.path, aside, follow_symlinks=False)
@@ -110,14 +110,14 @@ class Ledger(View):
             by_container.setdefault(lease.holder.container, []).append(lease)
         if "" in by_container:
             raise UsageError("a container without an id cannot hold devices, since nothing could release them; let the engine start it")
-        for gone in (*self.dead, *by_container):
-            self.records.drop(gone)
+        for gone in (*self._dead, *by_container):
+            self._records.drop(gone)
         for held in filter(None, by_container.values()):
-            self.records.put(held[-1].holder, held)
-        self.write()
+            self._records.put(held[-1].holder, held)
+        self._write()
         for held in filter(None, by_container.values()):
             holder = held[-1].holder
-            history.remember(self.history_path, holder.name or holder.container, tuple([lease.unit for lease in held]))
+            history.remember(self._history_path, holder.name or holder.container, tuple([lease.unit for lease in held]))
 
     def confirm(self, container: str, process: Process) -> tuple[Lease, ...]:
         """From now on the leases of CONTAINER live as long as its PROCESS; gives them, none where it has none (any more) in this boot.
@@ -127,22 +127,22 @@ class Ledger(View):
         held = self.held(container)
         if not held or held[0].holder.boot != self.boot:
             return ()
-        self.records.put(liveness.confirmed(held[0].holder, process), held)
-        self.write()
+        self._records.put(liveness.confirmed(held[0].holder, process), held)
+        self._write()
         return self.held(container)
 
     def release(self, container: str) -> tuple[Lease, ...]:
         """Strike out what CONTAINER holds; gives what is struck out. Raises ConfigurationError."""
         held = self.held(container)
         if held:
-            self.records.drop(container)
-            self.write()
+            self._records.drop(container)
+            self._write()
         return held
 
-    def write(self) -> None:
+    def _write(self) -> None:
         """Write the file. Raises ConfigurationError."""
         try:
-            files.replace(self.path, self.records.dump(), sync=True)
+            files.replace(self.path, self._records.dump(), sync=True)
         except OSError as error:
             mend = "see that its folder has room and may be written, then try again"
             raise ConfigurationError(f"the ledger {self.path} cannot be written: {error.strerror}; {mend}") from None

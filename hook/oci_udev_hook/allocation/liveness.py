@@ -17,10 +17,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..model import Container
 
-SERVICE_SECONDS = 120.0  #: how long a reservation lasts at most where the engine does not end with the start
+_SERVICE_SECONDS = 120.0  #: how long a reservation lasts at most where the engine does not end with the start
 
 # Fields of /proc/PID/stat behind the name, from 0: the manual page counts from 1 and has two before.
-STATE, THREADS, START = 0, 17, 19
+_STATE, _THREADS, _START = 0, 17, 19
 
 
 @frozen
@@ -44,20 +44,20 @@ def process(pid: int, proc: str = "/proc") -> Process | None:
     # The name stands in parentheses and may hold anything, parentheses and blanks too.
     fields = text[text.rindex(b")") + 2 :].split()
     # A process whose first thread has ended while others work shows as a zombie as well; one that has ended has no other thread.
-    if fields[STATE] in (b"Z", b"X", b"x") and int(fields[THREADS]) < 2:
+    if fields[_STATE] in (b"Z", b"X", b"x") and int(fields[_THREADS]) < 2:
         return None
-    return Process(pid, int(fields[START]))
+    return Process(pid, int(fields[_START]))
 
 
-def lives(known: Process, proc: str = "/proc") -> bool:
+def _lives(known: Process, proc: str = "/proc") -> bool:
     """Whether the process KNOWN still lives."""
     now = process(known.pid, proc)
     if now is not None:
         return now.start == known.start
-    return proc == "/proc" and hidden(known.pid)
+    return proc == "/proc" and _hidden(known.pid)
 
 
-def hidden(pid: int) -> bool:
+def _hidden(pid: int) -> bool:
     """Whether PID is there, but /proc does not show it to this user (mount option hidepid, see proc(5)): it counts as living."""
     try:
         if pid > 0:
@@ -77,7 +77,7 @@ def alive(holder: Holder, boot: str, now: float, proc: str = "/proc") -> bool:
     """
     if holder.boot != boot or (holder.until is not None and now >= holder.until):
         return False
-    return lives(holder.process, proc)
+    return _lives(holder.process, proc)
 
 
 def adopted(holder: Holder, boot: str, owner: int | None, proc: str = "/proc") -> Holder | None:
@@ -136,7 +136,7 @@ def reservation(container: Container, run_by: Engine, boot: str, uid: int) -> Ho
         process=run_by.process,
         boot=boot,
         since=time.time(),
-        until=clock() + SERVICE_SECONDS if run_by.service else None,
+        until=clock() + _SERVICE_SECONDS if run_by.service else None,
         bundle=container.bundle,
         uid=uid,
     )

@@ -8,8 +8,8 @@ import time
 
 from ..errors import ConfigurationError, HookError
 
-FIRST_PAUSE = 0.001  #: seconds; a run holds the lock for some milliseconds
-LONGEST_PAUSE = 0.02
+_FIRST_PAUSE = 0.001  #: seconds; a run holds the lock for some milliseconds
+_LONGEST_PAUSE = 0.02
 
 
 def acquire(path: str, wait: float) -> int:
@@ -19,16 +19,16 @@ def acquire(path: str, wait: float) -> int:
     Raises HookError when another run keeps the lock, ConfigurationError where there can be no lock file.
     """
     deadline = time.monotonic() + wait
-    pause = FIRST_PAUSE
+    pause = _FIRST_PAUSE
     while True:
-        descriptor = open_lock(path)
+        descriptor = _open_lock(path)
         try:
-            while not attempt(descriptor):
+            while not _attempt(descriptor):
                 if time.monotonic() >= deadline:
-                    raise HookError(overdue(path, os.fstat(descriptor), wait))
+                    raise HookError(_overdue(path, os.fstat(descriptor), wait))
                 time.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-            if is_current(path, descriptor):
+                pause = min(2 * pause, _LONGEST_PAUSE)
+            if _is_current(path, descriptor):
                 return descriptor
         except BaseException:
             os.close(descriptor)
@@ -36,7 +36,7 @@ def acquire(path: str, wait: float) -> int:
         os.close(descriptor)
 
 
-def open_lock(path: str) -> int:
+def _open_lock(path: str) -> int:
     """Open the lock file, made where it is not there yet.
 
     Mode 0600: flock(2) needs no more than an open file, so any user who could read this one could stop all containers.
@@ -48,7 +48,7 @@ def open_lock(path: str) -> int:
         raise ConfigurationError(f"the lock {path} cannot be opened: {error.strerror}; {mend}") from None
 
 
-def attempt(descriptor: int) -> bool:
+def _attempt(descriptor: int) -> bool:
     """Try to lock without waiting."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,7 +57,7 @@ def attempt(descriptor: int) -> bool:
     return True
 
 
-def is_current(path: str, descriptor: int) -> bool:
+def _is_current(path: str, descriptor: int) -> bool:
     """Whether PATH still is the file that was locked: someone may have removed the folder while we waited."""
     own = os.fstat(descriptor)
     try:
@@ -67,18 +67,18 @@ def is_current(path: str, descriptor: int) -> bool:
     return (own.st_dev, own.st_ino) == (now.st_dev, now.st_ino)
 
 
-def overdue(path: str, status: os.stat_result, wait: float) -> str:
+def _overdue(path: str, status: os.stat_result, wait: float) -> str:
     """The sentence for a lock that stays held."""
     try:
         with open("/proc/locks", encoding="ascii") as file:
-            pid = holder(file.read(), status.st_dev, status.st_ino)
+            pid = _holder(file.read(), status.st_dev, status.st_ino)
     except OSError:
         pid = None
     who, mend = (f"process {pid}", f"if that process hangs, end it (kill {pid})") if pid else ("another run of the hook", "try again")
     return f"the ledger's lock {path} is held by {who} and was not given up for {wait:g} s; {mend}"
 
 
-def holder(locks: str, device: int, inode: int) -> int | None:
+def _holder(locks: str, device: int, inode: int) -> int | None:
     """The pid that holds the flock on the file of that DEVICE and INODE. LOCKS is the text of /proc/locks, see proc(5)."""
     file = f"{os.major(device):02x}:{os.minor(device):02x}:{inode}"
     for line in locks.splitlines():

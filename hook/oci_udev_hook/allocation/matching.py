@@ -21,11 +21,11 @@ def match(choices: Sequence[Sequence[int]], limit: int | None = None) -> dict[in
     for slot in range(len(choices)):
         if limit is not None and len(held) >= limit:
             break
-        augment(slot, choices, held, owner)
+        _augment(slot, choices, held, owner)
     return held
 
 
-def augment(start: int, choices: Sequence[Sequence[int]], held: dict[int, int], owner: dict[int, int]) -> bool:
+def _augment(start: int, choices: Sequence[Sequence[int]], held: dict[int, int], owner: dict[int, int]) -> bool:
     """Get the slot START a thing, by moving others to other things where need be. HELD and OWNER are each other's inverse.
 
     Breadth first, so that nothing moves while something of START's own choices is free.
@@ -38,13 +38,13 @@ def augment(start: int, choices: Sequence[Sequence[int]], held: dict[int, int], 
                 continue
             reached_from[thing] = slot
             if thing not in owner:
-                hand_over(thing, reached_from, held, owner)
+                _hand_over(thing, reached_from, held, owner)
                 return True
             slots.append(owner[thing])
     return False
 
 
-def hand_over(thing: int, reached_from: dict[int, int], held: dict[int, int], owner: dict[int, int]) -> None:
+def _hand_over(thing: int, reached_from: dict[int, int], held: dict[int, int], owner: dict[int, int]) -> None:
     """Give the free THING to the slot that reached it, that slot's thing to the one that reached that, and so on."""
     current: int | None = thing
     while current is not None:

@@ -38,31 +38,31 @@ def monitors(owner: int | None, proc: str = "/proc") -> Iterator[Monitor]:
         try:
             with open(f"{proc}/{name}/cmdline", "rb") as file:
                 words = file.read().split(b"\0")
-            if os.path.basename(words[0]) != b"conmon" or (owner is not None and not trusted(f"{proc}/{name}", owner)):
+            if os.path.basename(words[0]) != b"conmon" or (owner is not None and not _trusted(f"{proc}/{name}", owner)):
                 continue
         except OSError:
             continue  # it has ended in between
         own = process(int(name), proc)
-        found = own and monitor(own, [os.fsdecode(word) for word in words])
+        found = own and _monitor(own, [os.fsdecode(word) for word in words])
         if found:
             yield found
 
 
-def trusted(process: str, owner: int) -> bool:
+def _trusted(process: str, owner: int) -> bool:
     """Whether PROCESS (its folder in /proc) is OWNER's and sees the same file system as this one. Raises OSError."""
     return os.stat(process).st_uid == owner and os.path.samestat(os.stat(f"{process}/root"), os.stat("/"))
 
 
-def monitor(own: Process, words: list[str]) -> Monitor | None:
+def _monitor(own: Process, words: list[str]) -> Monitor | None:
     """The monitor OWN from its command line as podman and CRI-O write it; None for an exec session's, which names the same container."""
     if "--exit-command" in words:
         words = words[: words.index("--exit-command")]  # what follows are another program's options
     if "-e" in words or "--exec" in words:
         return None
-    return Monitor(own, container=option(words, "-c"), bundle=option(words, "-b"), pidfile=option(words, "-p"))
+    return Monitor(own, container=_option(words, "-c"), bundle=_option(words, "-b"), pidfile=_option(words, "-p"))
 
 
-def option(words: list[str], name: str) -> str:
+def _option(words: list[str], name: str) -> str:
     """The word behind NAME."""
     return words[words.index(name) + 1] if name in words[:-1] else ""
 

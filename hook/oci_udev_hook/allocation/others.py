@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from ..model import Lease
 
-MAX_SIZE = 1024 * 1024  #: bytes of a user's ledger that root reads
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_MAX_SIZE = 1024 * 1024  #: bytes of a user's ledger that root reads
+_FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @frozen
@@ -49,11 +49,11 @@ def users(run: str = "/run/user", temporary: str = "/tmp", mountinfo: str | None
             mountinfo = file.read()
     leases: list[Lease] = []
     faults: list[str] = []
-    for uid, folder in folders(run, temporary):
+    for uid, folder in _folders(run, temporary):
         try:
-            if on_fuse(folder, mountinfo):
+            if _on_fuse(folder, mountinfo):
                 raise files.NotRegularError(0, "it is on a FUSE file system, which its user could let hang")
-            leases += ledger_of(uid, folder)
+            leases += _ledger_of(uid, folder)
         except FileNotFoundError:
             continue
         except OSError as error:
@@ -65,18 +65,18 @@ def users(run: str = "/run/user", temporary: str = "/tmp", mountinfo: str | None
     return Listing(tuple(leases), tuple(faults))
 
 
-def folders(run: str, temporary: str) -> Iterator[tuple[int, str]]:
+def _folders(run: str, temporary: str) -> Iterator[tuple[int, str]]:
     """Each user's state folder that there could be, see `places.state_dir`."""
-    for name in names(run):
+    for name in _names(run):
         if name.isdigit():
             yield int(name), f"{run}/{name}/{places.NAME}"
     prefix = f"{places.NAME}-"
-    for name in names(temporary):
+    for name in _names(temporary):
         if name.startswith(prefix) and name.removeprefix(prefix).isdigit():
             yield int(name.removeprefix(prefix)), f"{temporary}/{name}"
 
 
-def names(folder: str) -> list[str]:
+def _names(folder: str) -> list[str]:
     """What is in FOLDER, sorted; nothing where it cannot be read."""
     try:
         return sorted([name for name in os.listdir(folder) if name.isascii()])
@@ -84,11 +84,11 @@ def names(folder: str) -> list[str]:
         return []
 
 
-def ledger_of(uid: int, folder: str) -> tuple[Lease, ...]:
+def _ledger_of(uid: int, folder: str) -> tuple[Lease, ...]:
     """The leases in the ledger of UID in FOLDER. Raises OSError, TypedError, ConfigurationError."""
-    opened = os.open(folder, FOLDER_FLAGS)
+    opened = os.open(folder, _FOLDER_FLAGS)
     try:
-        content = files.read(FILE, MAX_SIZE, opened)
+        content = files.read(FILE, _MAX_SIZE, opened)
     finally:
         os.close(opened)
     if content.owner != uid:
@@ -98,7 +98,7 @@ def ledger_of(uid: int, folder: str) -> tuple[Lease, ...]:
     return tuple([lease for container in rows for lease in records.read_row(container, rows[container], uid)])
 
 
-def on_fuse(folder: str, mountinfo: str) -> bool:
+def _on_fuse(folder: str, mountinfo: str) -> bool:
     """Whether FOLDER or one above or below it is a FUSE mount, see proc_pid_mountinfo(5)."""
     for line in mountinfo.split("\n")[:-1]:
         words = line.split(" ")

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
 
     from ..model import Lease
 
-RUNTIME_FOLDERS = ("/run/crun", "/run/runc", "/run/containerd/runc/k8s.io", "/run/containerd/runc/default", "/run/docker/runtime-runc/moby")
+_RUNTIME_FOLDERS = (
+    "/run/crun",
+    "/run/runc",
+    "/run/containerd/runc/k8s.io",
+    "/run/containerd/runc/default",
+    "/run/docker/runtime-runc/moby",
+)
 
 
 @frozen
-class Living:
+class _Living:
     """A container that lives."""
 
     container: str
@@ -35,9 +41,9 @@ class Living:
     state: LeaseState = LeaseState.CONFIRMED
 
 
-def runtime_folders(uid: int) -> tuple[str, ...]:
+def _runtime_folders(uid: int) -> tuple[str, ...]:
     """Where runc and crun keep the state of the containers of the user UID."""
-    return RUNTIME_FOLDERS if uid == 0 else (f"/run/user/{uid}/crun", f"/run/user/{uid}/runc")
+    return _RUNTIME_FOLDERS if uid == 0 else (f"/run/user/{uid}/crun", f"/run/user/{uid}/runc")
 
 
 def leases(boot: str, uid: int, folders: tuple[str, ...] | None = None, proc: str = "/proc") -> tuple[Lease, ...]:
@@ -45,13 +51,13 @@ def leases(boot: str, uid: int, folders: tuple[str, ...] | None = None, proc: st
 
     Raises ConfigurationError for a marked config that cannot be understood: nothing may be given out until its container is gone.
     """
-    living: dict[str, Living] = {}
-    for found in (*watched(proc), *known_to_runtimes(runtime_folders(uid) if folders is None else folders, proc)):
+    living: dict[str, _Living] = {}
+    for found in (*_watched(proc), *_known_to_runtimes(_runtime_folders(uid) if folders is None else folders, proc)):
         living[found.container] = found  # what a runtime itself says comes last and counts
-    return tuple([lease for found in living.values() for lease in marked(found, boot, uid)])
+    return tuple([lease for found in living.values() for lease in _marked(found, boot, uid)])
 
 
-def watched(proc: str) -> Iterator[Living]:
+def _watched(proc: str) -> Iterator[_Living]:
     """The containers of all conmon processes of this user."""
     for monitor in monitors.monitors(os.geteuid(), proc):
         if not monitor.bundle.endswith(f"/{monitor.container}/userdata"):
@@ -59,10 +65,10 @@ def watched(proc: str) -> Iterator[Living]:
         own = monitors.container_process(monitor, proc)
         # Without a process of its own yet, the container is about to be made: it lives as long as its conmon.
         state = LeaseState.RESERVED if own is None else LeaseState.CONFIRMED
-        yield Living(monitor.container, monitor.bundle, own or monitor.process, state)
+        yield _Living(monitor.container, monitor.bundle, own or monitor.process, state)
 
 
-def known_to_runtimes(folders: tuple[str, ...], proc: str) -> Iterator[Living]:
+def _known_to_runtimes(folders: tuple[str, ...], proc: str) -> Iterator[_Living]:
     """The containers in the state FOLDERS of crun (ID/status) and runc (ID/state.json) whose process lives."""
     for folder in folders:
         try:
@@ -70,32 +76,32 @@ def known_to_runtimes(folders: tuple[str, ...], proc: str) -> Iterator[Living]:
         except OSError:
             continue
         for name in names:
-            found = crun_state(folder, name) or runc_state(folder, name)
+            found = _crun_state(folder, name) or _runc_state(folder, name)
             if found is not None and process(found.process.pid, proc) == found.process:
                 yield found
 
 
-def crun_state(folder: str, name: str) -> Living | None:
+def _crun_state(folder: str, name: str) -> _Living | None:
     """The container NAME from crun's `status` (crun, src/libcrun/status.c)."""
     try:
         fields = typed.parse(files.read(f"{folder}/{name}/status", typed.MAX_INPUT).data)
-        return Living(name, fields.path("bundle"), Process(fields.number("pid"), fields.number("process-start-time")))
+        return _Living(name, fields.path("bundle"), Process(fields.number("pid"), fields.number("process-start-time")))
     except (OSError, typed.TypedError):
         return None
 
 
-def runc_state(folder: str, name: str) -> Living | None:
+def _runc_state(folder: str, name: str) -> _Living | None:
     """The container NAME from runc's `state.json` (runc, libcontainer/container_linux.go); the bundle is one of its labels."""
     try:
         fields = typed.parse(files.read(f"{folder}/{name}/state.json", typed.MAX_INPUT).data)
         labels = fields.object("config").paths("labels")
         bundle = next((label.removeprefix("bundle=") for label in labels if label.startswith("bundle=")), "")
-        return Living(name, bundle, Process(fields.number("init_process_pid"), fields.number("init_process_start")))
+        return _Living(name, bundle, Process(fields.number("init_process_pid"), fields.number("init_process_start")))
     except (OSError, typed.TypedError):
         return None
 
 
-def marked(living: Living, boot: str, uid: int) -> tuple[Lease, ...]:
+def _marked(living: _Living, boot: str, uid: int) -> tuple[Lease, ...]:
     """The leases in the mark of LIVING's config: none where it has no mark, or one of another container or boot."""
     path = f"{living.bundle}/config.json"
     try:

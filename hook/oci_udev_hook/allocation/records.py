@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from ..model import Lease
 
-VERSION = 1
-VERSIONS = range(1, 2**31)  #: that there can be
-FOOT = "\n}}\n"
-PIDS = range(2**31)  #: pid_t
-TICKS = range(2**64)  #: of a process start, %llu in proc_pid_stat(5)
+_VERSION = 1
+_VERSIONS = range(1, 2**31)  #: that there can be
+_FOOT = "\n}}\n"
+_PIDS = range(2**31)  #: pid_t
+_TICKS = range(2**64)  #: of a process start, %llu in proc_pid_stat(5)
 MAX_SIZE = 64 * 1024 * 1024  #: bytes; a lease has some 350
 
 
@@ -53,7 +53,7 @@ class Records:
 
     def put(self, holder: Holder, leases: Iterable[Lease]) -> None:
         """Write down that HOLDER holds LEASES, and nothing else any more."""
-        self.rows[holder.container] = json.dumps({**holder_row(holder), "leases": [as_json(lease) for lease in leases]})
+        self.rows[holder.container] = json.dumps({**_holder_row(holder), "leases": [as_json(lease) for lease in leases]})
 
     def drop(self, container: str) -> None:
         """Strike out what CONTAINER holds, if anything."""
@@ -61,28 +61,28 @@ class Records:
 
     def dump(self) -> bytes:
         """The file's content."""
-        rest = (",\n".join([f"{json.dumps(container)}: {row}" for container, row in self.rows.items()]) + FOOT).encode()
-        return head(rest) + rest
+        rest = (",\n".join([f"{json.dumps(container)}: {row}" for container, row in self.rows.items()]) + _FOOT).encode()
+        return _head(rest) + rest
 
 
-def head(rest: bytes) -> bytes:
+def _head(rest: bytes) -> bytes:
     """The first line of a file that goes on with REST."""
-    return f'{{"version": {VERSION}, "sum": {crc32(rest)}, "holders": {{\n'.encode()
+    return f'{{"version": {_VERSION}, "sum": {crc32(rest)}, "holders": {{\n'.encode()
 
 
 def parse(data: bytes, uid: int, path: str) -> Records:
     """The records in DATA, the content of the file PATH. Raises TypedError where it is damaged, ConfigurationError where it is too new."""
-    rows = untouched(data)
-    return Records(checked(data, uid, path) if rows is None else rows, uid)
+    rows = _untouched(data)
+    return Records(_checked(data, uid, path) if rows is None else rows, uid)
 
 
-def untouched(data: bytes) -> dict[str, str] | None:
+def _untouched(data: bytes) -> dict[str, str] | None:
     """The rows in DATA by container, if it is as `dump` wrote it."""
     first, newline, rest = data.partition(b"\n")
-    if first + newline != head(rest):
+    if first + newline != _head(rest):
         return None
     rows = {}
-    text = rest[: -len(FOOT)].decode()
+    text = rest[: -len(_FOOT)].decode()
     for line in text.split(",\n") if text else ():
         container, _, row = line.partition('": ')
         if "\\" in container:
@@ -91,7 +91,7 @@ def untouched(data: bytes) -> dict[str, str] | None:
     return rows
 
 
-def checked(data: bytes, uid: int, path: str) -> dict[str, str]:
+def _checked(data: bytes, uid: int, path: str) -> dict[str, str]:
     """The rows in DATA by container, all of it parsed. Raises TypedError, ConfigurationError."""
     holders = holders_in(data, path)
     for container in holders.value:
@@ -105,10 +105,10 @@ def checked(data: bytes, uid: int, path: str) -> dict[str, str]:
 def holders_in(data: bytes, path: str) -> typed.Fields:
     """The rows in DATA by container. Raises TypedError, ConfigurationError."""
     fields = typed.parse(data)
-    version = fields.number("version", within=VERSIONS)
-    if version > VERSION:
+    version = fields.number("version", within=_VERSIONS)
+    if version > _VERSION:
         raise ConfigurationError(
-            f"the ledger {path} was written by a newer oci-udev-hook (form {version}, this one knows forms up to {VERSION}); "
+            f"the ledger {path} was written by a newer oci-udev-hook (form {version}, this one knows forms up to {_VERSION}); "
             "install the newer one again, or stop all containers with devices and remove the file"
         )
     if "holders" not in fields.value:
@@ -119,11 +119,11 @@ def holders_in(data: bytes, path: str) -> typed.Fields:
 def read_row(container: str, row: object, uid: int) -> tuple[Lease, ...]:
     """What CONTAINER holds, from its ROW. Raises TypedError."""
     fields = typed.Fields({container: row}, "holders").object(container)
-    holder = read_holder(container, fields, uid)
+    holder = _read_holder(container, fields, uid)
     return tuple([leased.held_by(holder) for leased in read_leases(fields)])
 
 
-def read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
+def _read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
     """The holder CONTAINER from its row. Raises TypedError."""
     state = fields.text("state")
     if state not in LeaseState.__members__.values():
@@ -132,7 +132,7 @@ def read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
         container=container,
         name=fields.text("name"),
         state=LeaseState(state),
-        process=Process(pid=fields.number("pid", within=PIDS), start=fields.number("start", within=TICKS)),
+        process=Process(pid=fields.number("pid", within=_PIDS), start=fields.number("start", within=_TICKS)),
         boot=fields.text("boot"),
         since=fields.seconds("since") or 0.0,
         until=fields.seconds("until"),
@@ -141,7 +141,7 @@ def read_holder(container: str, fields: typed.Fields, uid: int) -> Holder:
     )
 
 
-def holder_row(holder: Holder) -> dict[str, object]:
+def _holder_row(holder: Holder) -> dict[str, object]:
     """HOLDER's row without its leases."""
     return {
         "name": holder.name,

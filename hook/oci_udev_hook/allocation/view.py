@@ -41,30 +41,30 @@ class View:
         self.path = f"{folder}/{FILE}"
         self.uid = uid
         self.boot = places.boot_id() if boot is None else boot
-        self.history_path = history_path or history.path(folder)
-        self.rebuild = rebuild
-        self.owner: int | None = None  #: whose conmon may stand for a container; None: anyone's
-        self.file_owner = -1
-        self.records = records.Records({}, uid)
-        self.dead: set[str] = set()
+        self._history_path = history_path or history.path(folder)
+        self._rebuild = rebuild
+        self._owner: int | None = None  #: whose conmon may stand for a container; None: anyone's
+        self._file_owner = -1
+        self._records = records.Records({}, uid)
+        self._dead: set[str] = set()
 
     def load(self) -> View:
         """Read the file; a missing one is empty. Raises ConfigurationError."""
         try:
-            self.records = self.read() or self.records
+            self._records = self._read() or self._records
         except typed.TypedError as error:
-            self.refuse_anothers(error)
-            self.restore()
+            self._refuse_anothers(error)
+            self._restore()
         return self
 
-    def read(self) -> records.Records | None:
+    def _read(self) -> records.Records | None:
         """The records in the file, None where there is none.
 
         Raises TypedError where it is damaged, ConfigurationError where it cannot be read.
         """
         try:
             content = files.read(self.path, records.MAX_SIZE)
-            self.file_owner = content.owner
+            self._file_owner = content.owner
             return records.parse(content.data, self.uid, self.path)
         except FileNotFoundError:
             return None
@@ -74,29 +74,29 @@ class View:
             mend = "see its owner and mode, or name another folder with --state-dir"
             raise ConfigurationError(f"the ledger {self.path} cannot be read: {error.strerror}; {mend}") from None
 
-    def refuse_anothers(self, error: typed.TypedError) -> None:
+    def _refuse_anothers(self, error: typed.TypedError) -> None:
         """Raise ConfigurationError if the damaged file is another user's, whose containers' configs are not ours to read."""
-        if self.file_owner != os.geteuid():
+        if self._file_owner != os.geteuid():
             mend = "the next container with devices that its owner starts mends it"
             raise ConfigurationError(f"{typed.about(f'the ledger {self.path}', error)}; {mend}")
 
-    def restore(self) -> None:
+    def _restore(self) -> None:
         """Make the records anew from the living containers."""
-        self.dead = set()
-        self.records = records.Records({}, self.uid)
+        self._dead = set()
+        self._records = records.Records({}, self.uid)
         by_container: dict[str, list[Lease]] = {}
-        for lease in self.rebuild(self.boot, self.uid):
+        for lease in self._rebuild(self.boot, self.uid):
             by_container.setdefault(lease.holder.container, []).append(lease)
         for leases in by_container.values():
-            self.records.put(leases[0].holder, leases)
+            self._records.put(leases[0].holder, leases)
 
     def leases(self) -> tuple[Lease, ...]:
         """All leases that are written down, of the living and the dead; `alive` tells them apart."""
-        return tuple([lease for container in self.records.rows for lease in self.held(container)])
+        return tuple([lease for container in self._records.rows for lease in self.held(container)])
 
     def held(self, container: str) -> tuple[Lease, ...]:
         """What CONTAINER holds as it is written down, whether it lives or not."""
-        return self.records.leases(container)
+        return self._records.leases(container)
 
     def living(self, units: Iterable[Unit], container: str = "", now: float | None = None) -> tuple[Lease, ...]:
         """The leases of living containers other than CONTAINER that hold one of UNITS, by identity or by device number.
@@ -107,36 +107,36 @@ class View:
         identities = frozenset([unit.identity for unit in wanted])
         numbers = frozenset([str(number) for unit in wanted for number in unit.numbers])
         found: list[Lease] = []
-        for other in self.records.touching(identities, numbers):
+        for other in self._records.touching(identities, numbers):
             if other != container:
-                held = [lease for lease in self.records.leases(other) if lease.unit in identities or numbers & {*map(str, lease.numbers)}]
-                found += self.survivors(held, now)
+                held = [lease for lease in self._records.leases(other) if lease.unit in identities or numbers & {*map(str, lease.numbers)}]
+                found += self._survivors(held, now)
         return tuple(found)
 
-    def survivors(self, held: list[Lease], now: float | None) -> list[Lease]:
+    def _survivors(self, held: list[Lease], now: float | None) -> list[Lease]:
         """HELD, which are all of one holder, with that holder as it is now; nothing if it is dead."""
         if not held:
             return []
         holder = held[0].holder
-        current = self.current_holder(holder, now)
+        current = self._current_holder(holder, now)
         if current is None:
-            self.dead.add(holder.container)
+            self._dead.add(holder.container)
             return []
         if current is holder:
             return held
-        self.records.put(current, self.records.leases(holder.container))
+        self._records.put(current, self._records.leases(holder.container))
         return [replace(lease, holder=current) for lease in held]
 
-    def current_holder(self, holder: Holder, now: float | None = None) -> Holder | None:
+    def _current_holder(self, holder: Holder, now: float | None = None) -> Holder | None:
         """HOLDER as it is now: the same while it lives, confirmed if its container runs though no hook has said so; None if it is dead."""
         if liveness.alive(holder, self.boot, liveness.clock() if now is None else now):
             return holder
-        return liveness.adopted(holder, self.boot, self.owner)
+        return liveness.adopted(holder, self.boot, self._owner)
 
     def alive(self, holder: Holder) -> bool:
         """Whether HOLDER lives now."""
-        return self.current_holder(holder) is not None
+        return self._current_holder(holder) is not None
 
     def previous(self, name: str) -> tuple[str, ...]:
         """The identities of the units that the container of that NAME (its id, if it has none) held last, in order."""
-        return history.read(self.history_path).get(name, ()) if name else ()
+        return history.read(self._history_path).get(name, ()) if name else ()

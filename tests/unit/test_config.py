@@ -174,7 +174,7 @@ class TestPlacesTaken:
 
         after = patched(before, NODE)
 
-        assert after["linux"]["devices"] == [config.node(NODE), other]
+        assert after["linux"]["devices"] == [config._node(NODE), other]
         assert config.unpatch(after) == before
 
     @pytest.mark.parametrize("path", ["/dev/ttyUSB0", "/dev//ttyUSB0", "/dev/./ttyUSB0/", "dev/ttyUSB0"])
@@ -203,7 +203,7 @@ class TestPlacesTaken:
         """mknod's `u` is `c`."""
         after = patched({"linux": {"devices": [{"path": "/dev/ttyUSB0", "type": "u", "major": 188, "minor": 0}]}}, NODE)
 
-        assert after["linux"]["devices"] == [config.node(NODE)]
+        assert after["linux"]["devices"] == [config._node(NODE)]
 
     def test_a_mount_of_the_same_is_left_as_it_is(self) -> None:
         """The asker's own options count."""
@@ -244,7 +244,7 @@ class TestPlacesTaken:
         before = {
             "annotations": {KEEP_GROUPS.key: KEEP_GROUPS.value},
             "process": {"env": ["OCI_UDEV_X=/dev/ttyUSB0"], "user": {"additionalGids": [20]}},
-            "linux": {"devices": [config.node(NODE)], "resources": {"devices": [config.rule(RULE)]}},
+            "linux": {"devices": [config._node(NODE)], "resources": {"devices": [config._rule(RULE)]}},
         }
 
         assert config.unpatch(patched(before, NODE, RULE, VARIABLE, GROUP, KEEP_GROUPS)) == before
@@ -279,7 +279,7 @@ def test_what_others_changed_meanwhile_stays() -> None:
 
 def test_a_config_without_a_mark_is_left_as_it_is() -> None:
     """Nothing of it is the hook's."""
-    before = {"linux": {"devices": [config.node(NODE)]}}
+    before = {"linux": {"devices": [config._node(NODE)]}}
 
     assert config.mark_of(before) is None
     assert config.unpatch(before) == before

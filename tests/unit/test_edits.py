@@ -7,7 +7,7 @@ import pytest
 from oci_udev_hook.edit import KEEP_GROUPS, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, HookError, UnavailableError, UsageError
 from oci_udev_hook.frozen import replace
-from oci_udev_hook.injection.edits import default_variable, edits
+from oci_udev_hook.injection.edits import _default_variable, edits
 from oci_udev_hook.injection.notes import notes
 from oci_udev_hook.injection.placing import place
 from oci_udev_hook.injection.rights import unusable
@@ -354,7 +354,7 @@ class TestVariables:
     )
     def test_the_default_name_is_the_resources(self, resource: str, name: str) -> None:
         """Whole, in upper case, all but letters and digits as `_`."""
-        assert default_variable(resource) == name
+        assert _default_variable(resource) == name
 
 
 def test_two_definitions_of_one_device_give_one_node() -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     Stat = Callable[[str], os.stat_result]
 
-AGAIN = "start the container again"
+_AGAIN = "start the container again"
 
 
 def changed(mark: Mark, config: Mapping[str, object]) -> str | None:
@@ -49,12 +49,12 @@ def _changed(mark: Mark, devices: list[dict[str, object]], mounts: list[dict[str
             there = [number_at(entry) for entry in devices if same_path(entry.get("path"), edit.path)]
             if there[-1:] != [str(edit.number)]:
                 return (
-                    f"the container's config has {there[-1] if there else 'nothing'} at {edit.path}, not the leased {edit.number}; {AGAIN}"
+                    f"the container's config has {there[-1] if there else 'nothing'} at {edit.path}, not the leased {edit.number}; {_AGAIN}"
                 )
         if isinstance(edit, Mount):
             bound = [entry.get("source") for entry in mounts if same_path(entry.get("destination"), edit.destination)]
             if bound[-1:] != [edit.source]:
-                return f"the container's config has {bound[-1] if bound else 'nothing'} at {edit.destination}, not {edit.source}; {AGAIN}"
+                return f"the container's config has {bound[-1] if bound else 'nothing'} at {edit.destination}, not {edit.source}; {_AGAIN}"
     return None
 
 
@@ -79,4 +79,4 @@ def _moved(lease: Leased, path: str, status: Stat) -> str | None:
     if number in lease.numbers:
         return None
     leased = " or ".join(sorted([str(each) for each in lease.numbers]))
-    return f"{path}, {unit}, was {leased} when it was allotted and is {number or 'no device'} now; {AGAIN}"
+    return f"{path}, {unit}, was {leased} when it was allotted and is {number or 'no device'} now; {_AGAIN}"

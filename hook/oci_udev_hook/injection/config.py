@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Found:
+class _Found:
     """What an edit met in the config: itself already, something that it took the place of, or nothing."""
 
     kept: bool = False
@@ -37,7 +37,7 @@ def patch(config: Mapping[str, object], mark: Mark) -> dict[str, object]:
     """
     draft = Draft(unpatch(config))
     try:
-        found = [put_in(draft, edit) for edit in mark.edits]
+        found = [_put_in(draft, edit) for edit in mark.edits]
         annotations = draft.mapping(ANNOTATIONS)
     except typed.TypedError as error:
         raise UsageError(typed.about("the container's config", error)) from None
@@ -59,7 +59,7 @@ def unpatch(config: Mapping[str, object]) -> dict[str, object]:
     try:
         for index, edit in reversed(list(enumerate(mark.edits))):
             if index not in mark.undo.kept:
-                take_out(draft, edit, mark.undo.was.get(index))
+                _take_out(draft, edit, mark.undo.was.get(index))
         draft.mapping(ANNOTATIONS).pop(MARK, None)
         for path, before in reversed(list(mark.undo.made.items())):
             draft.unmake(tuple(path.split(".")), before)
@@ -77,15 +77,15 @@ def mark_of(config: Mapping[str, object]) -> Mark | None:
     return marks.read(annotations)
 
 
-def put_in(draft: Draft, edit: Edit) -> Found:
+def _put_in(draft: Draft, edit: Edit) -> _Found:
     """Put EDIT into DRAFT. Raises TypedError for a wrong shape, UsageError where something else is in its place."""
     match edit:
         case Node():
             return _put_node(draft, edit)
         case CgroupRule():
-            return _append(draft.listing(RULES), rule(edit), _allowed(draft.listing(RULES), edit))
+            return _append(draft.listing(RULES), _rule(edit), _allowed(draft.listing(RULES), edit))
         case Mount():
-            return _append(draft.listing(MOUNTS), mount(edit), _mounted(draft.listing(MOUNTS), edit))
+            return _append(draft.listing(MOUNTS), _mount(edit), _mounted(draft.listing(MOUNTS), edit))
         case Variable():
             return _put_variable(draft.listing(ENVIRONMENT), edit)
         case Group():
@@ -94,18 +94,18 @@ def put_in(draft: Draft, edit: Edit) -> Found:
             annotations = draft.mapping(ANNOTATIONS)
             before = annotations.get(edit.key)
             annotations[edit.key] = edit.value
-            return Found(kept=before == edit.value, was=before if before != edit.value else None)
+            return _Found(kept=before == edit.value, was=before if before != edit.value else None)
 
 
-def take_out(draft: Draft, edit: Edit, was: object) -> None:
+def _take_out(draft: Draft, edit: Edit, was: object) -> None:
     """Take EDIT out of DRAFT and put back what WAS in its place; what others have changed meanwhile stays. Raises TypedError."""
     match edit:
         case Node():
-            _take(draft, DEVICES, node(edit), was)
+            _take(draft, DEVICES, _node(edit), was)
         case CgroupRule():
-            _take(draft, RULES, rule(edit), None)
+            _take(draft, RULES, _rule(edit), None)
         case Mount():
-            _take(draft, MOUNTS, mount(edit), None)
+            _take(draft, MOUNTS, _mount(edit), None)
         case Variable():
             _take(draft, ENVIRONMENT, f"{edit.name}={edit.value}", *was if isinstance(was, list) else [None])
         case Group():
@@ -118,7 +118,7 @@ def take_out(draft: Draft, edit: Edit, was: object) -> None:
                     del annotations[edit.key]
 
 
-def node(edit: Node) -> dict[str, object]:
+def _node(edit: Node) -> dict[str, object]:
     """EDIT as an entry of `linux.devices`."""
     number = edit.number
     return {
@@ -132,12 +132,12 @@ def node(edit: Node) -> dict[str, object]:
     }
 
 
-def rule(edit: CgroupRule) -> dict[str, object]:
+def _rule(edit: CgroupRule) -> dict[str, object]:
     """EDIT as an entry of `linux.resources.devices`."""
     return {"allow": True, "type": str(edit.number.type), "major": edit.number.major, "minor": edit.number.minor, "access": edit.access}
 
 
-def mount(edit: Mount) -> dict[str, object]:
+def _mount(edit: Mount) -> dict[str, object]:
     """EDIT as an entry of `mounts`."""
     return {"destination": edit.destination, "type": "bind", "source": edit.source, "options": list(edit.options)}
 
@@ -153,9 +153,9 @@ def same_path(path: object, edited: str) -> bool:
     return isinstance(path, str) and [part for part in path.split("/") if part not in ("", ".")] == edited.split("/")[1:]
 
 
-def _put_node(draft: Draft, edit: Node) -> Found:
+def _put_node(draft: Draft, edit: Node) -> _Found:
     """Put the node at its path, in place of the same device there: `--privileged` has all, with the host's owner."""
-    devices, new = draft.listing(DEVICES), node(edit)
+    devices, new = draft.listing(DEVICES), _node(edit)
     for index, entry in enumerate(devices):
         if isinstance(entry, dict) and same_path(entry.get("path"), edit.path):
             if number_at(entry) != str(edit.number):
@@ -164,9 +164,9 @@ def _put_node(draft: Draft, edit: Node) -> Found:
                     "leave that --device out or give it another path"
                 )
             devices[index] = new
-            return Found(kept=entry == new, was=entry if entry != new else None)
+            return _Found(kept=entry == new, was=entry if entry != new else None)
     devices.append(new)
-    return Found()
+    return _Found()
 
 
 def _allowed(rules: list[object], edit: CgroupRule) -> bool:
@@ -202,7 +202,7 @@ def _mounted(mounts: list[object], edit: Mount) -> bool:
     return False
 
 
-def _put_variable(environment: list[object], edit: Variable) -> Found:
+def _put_variable(environment: list[object], edit: Variable) -> _Found:
     """Set the variable wherever the environment has it, else behind the others."""
     new = f"{edit.name}={edit.value}"
     places = [index for index, entry in enumerate(environment) if isinstance(entry, str) and entry.partition("=")[0] == edit.name]
@@ -211,15 +211,15 @@ def _put_variable(environment: list[object], edit: Variable) -> Found:
         environment[index] = new
     if not places:
         environment.append(new)
-        return Found()
-    return Found(kept=before == [new] * len(before), was=before if before != [new] * len(before) else None)
+        return _Found()
+    return _Found(kept=before == [new] * len(before), was=before if before != [new] * len(before) else None)
 
 
-def _append(items: list[object], new: object, present: bool) -> Found:
+def _append(items: list[object], new: object, present: bool) -> _Found:
     """NEW behind ITEMS, unless it is PRESENT in some form."""
     if not present:
         items.append(new)
-    return Found(kept=present)
+    return _Found(kept=present)
 
 
 def _take(draft: Draft, path: tuple[str, ...], entry: object, *was: object) -> None:

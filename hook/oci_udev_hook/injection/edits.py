@@ -94,7 +94,7 @@ def _variables(allotments: tuple[Allotment, ...], placements: tuple[Placement, .
 def _of(resource: Resource, placements: list[Placement]) -> list[Variable]:
     """The variables of one resource, whose nodes are at PLACEMENTS. Raises ConfigurationError."""
     if resource.env is None:
-        return [Variable(default_variable(resource.name), ",".join([placement.path for placement in placements]))]
+        return [Variable(_default_variable(resource.name), ",".join([placement.path for placement in placements]))]
     from . import templates
 
     nodes = tuple([templates.Given(placement.device, placement.index, placement.path) for placement in placements])
@@ -107,6 +107,6 @@ def _of(resource: Resource, placements: list[Placement]) -> list[Variable]:
     return found
 
 
-def default_variable(resource: str) -> str:
+def _default_variable(resource: str) -> str:
     """The variable that a resource without `env` sets: `OCI_UDEV_HARDWARE_VENDOR_EXAMPLE_FOO`."""
     return "OCI_UDEV_" + "".join([letter if letter.isascii() and letter.isalnum() else "_" for letter in resource.upper()])

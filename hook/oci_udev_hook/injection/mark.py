@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..leases import Leased
     from ..model import Lease
 
-VERSION = 1
+_VERSION = 1
 
 
 @frozen
@@ -61,9 +61,9 @@ def read(annotations: Mapping[str, str]) -> Mark | None:
     try:
         fields = typed.parse(text.encode("utf-8", "surrogatepass"))
         version = fields.number("version")
-        if version != VERSION:
-            raise typed.TypedError(f"version is {typed.shown(version)}, and this program knows {VERSION}")
-        edits = tuple([edit_from(edit) for edit in fields.objects("edits")])
+        if version != _VERSION:
+            raise typed.TypedError(f"version is {typed.shown(version)}, and this program knows {_VERSION}")
+        edits = tuple([_edit_from(edit) for edit in fields.objects("edits")])
         leases = read_leases(fields)
         return Mark(fields.text("container"), fields.text("boot"), fields.text("name"), leases, edits, _undo(fields, edits))
     except typed.TypedError as error:
@@ -75,7 +75,7 @@ def write(mark: Mark) -> str:
     """MARK as its annotation's value."""
     undo = mark.undo
     document: dict[str, object] = {
-        "version": VERSION,
+        "version": _VERSION,
         "container": mark.container,
         "boot": mark.boot,
         "name": mark.name,
@@ -102,7 +102,7 @@ def edit_as_json(edit: Edit) -> dict[str, object]:
     return {"annotation": edit.key, "value": edit.value}
 
 
-def edit_from(fields: typed.Fields) -> Edit:
+def _edit_from(fields: typed.Fields) -> Edit:
     """The edit that `edit_as_json` gave. Raises TypedError."""
     kinds = fields.value.keys() & {"node", "rule", "mount", "variable", "group", "annotation"}
     match kinds.pop() if len(kinds) == 1 else "":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..model import Allotment, Container, Device, DeviceNumber, HostNode, Resource
 
 #: What the runtime puts into each container (OCI runtime spec, config-linux.md, Default Devices), by cgroup number.
-DEFAULT_DEVICES = {
+_DEFAULT_DEVICES = {
     "/dev/null": "c 1:3",
     "/dev/zero": "c 1:5",
     "/dev/full": "c 1:7",
@@ -26,9 +26,9 @@ DEFAULT_DEVICES = {
     "/dev/ptmx": "c 5:2",
 }
 #: Links and file systems that it makes below /dev and beside it; nothing may appear there or below.
-KEPT = ("/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/core", "/dev/pts", "/dev/shm", "/dev/mqueue", "/proc", "/sys")  # noqa: S108
-PATH_MAX = 4096  #: limits.h of the kernel, the closing zero counts
-NAME_MAX = 255
+_KEPT = ("/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/core", "/dev/pts", "/dev/shm", "/dev/mqueue", "/proc", "/sys")  # noqa: S108
+_PATH_MAX = 4096  #: limits.h of the kernel, the closing zero counts
+_NAME_MAX = 255
 
 
 @frozen
@@ -105,11 +105,11 @@ def _why_not(path: str, number: str) -> str | None:
         return 'which is no absolute path of a file without "//", "." and ".."'
     if not path.isprintable():
         return "which holds characters that cannot be printed"
-    if len(path.encode()) >= PATH_MAX or max([len(part.encode()) for part in parts]) > NAME_MAX:
+    if len(path.encode()) >= _PATH_MAX or max([len(part.encode()) for part in parts]) > _NAME_MAX:
         return "which is too long for a path"
-    if DEFAULT_DEVICES.get(path, number) != number:
-        return f"where each container has a device of the runtime's, {DEFAULT_DEVICES[path]}"
-    if path == "/dev" or path.startswith(tuple([f"{kept}/" for kept in KEPT])) or path in KEPT:
+    if _DEFAULT_DEVICES.get(path, number) != number:
+        return f"where each container has a device of the runtime's, {_DEFAULT_DEVICES[path]}"
+    if path == "/dev" or path.startswith(tuple([f"{kept}/" for kept in _KEPT])) or path in _KEPT:
         return "which belongs to the container's runtime"
     return None
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..model import Container, Device, HostNode, Resource, Unit
     from .placing import Placement
 
-OVERFLOW = 65534  #: /proc/sys/kernel/overflowuid: an owner that the user namespace does not have
+_OVERFLOW = 65534  #: /proc/sys/kernel/overflowuid: an owner that the user namespace does not have
 _WORDS = {4: "read", 2: "write", 6: "read and write"}
 
 
@@ -36,10 +36,10 @@ def keeps_groups(container: Container, placements: tuple[Placement, ...]) -> boo
 
     crun 1.8.1 and 1.21 leave out the container's own groups when they keep the user's. Root in the container has no use for them.
     """
-    return any(needs_group(container, placement) for placement in placements) and loses_nothing(container)
+    return any(needs_group(container, placement) for placement in placements) and _loses_nothing(container)
 
 
-def loses_nothing(container: Container) -> bool:
+def _loses_nothing(container: Container) -> bool:
     """Whether the process can do without the groups of its own, as far as they are not its main one, or has none of them anyway."""
     return container.keeps_groups or container.uid == 0 or set(container.groups) <= {container.gid}
 
@@ -64,7 +64,7 @@ def _denied(container: Container, device: Device, node: HostNode, asked: int) ->
             f"{name}, whose owner you are, but the container's process is user {container.uid} and may not {_WORDS[lacking]} it: "
             "start the container with --userns=keep-id or as root inside, or let a udev rule give the node to a group of yours"
         )
-    if lacking and not loses_nothing(container):
+    if lacking and not _loses_nothing(container):
         own = ", ".join([str(group) for group in container.groups if group != container.gid])
         return (
             f"{name} and your right to {_WORDS[lacking]} it comes from a group of yours, but the container's process, "
@@ -77,10 +77,10 @@ def _denied(container: Container, device: Device, node: HostNode, asked: int) ->
 def _own_rights(container: Container, node: HostNode) -> int:
     """Which of r (4) and w (2) the process has without the user's groups: those of the first class that it is in, path_resolution(7)."""
     uid, gid = outside(container.uid_map, container.uid), outside(container.gid_map, container.gid)
-    groups = {gid, *[outside(container.gid_map, group) for group in container.groups]} - {None, OVERFLOW}
-    if container.uid == 0 and not container.uid_map and OVERFLOW not in (node.uid, node.gid):
+    groups = {gid, *[outside(container.gid_map, group) for group in container.groups]} - {None, _OVERFLOW}
+    if container.uid == 0 and not container.uid_map and _OVERFLOW not in (node.uid, node.gid):
         return 6
-    if node.uid == uid != OVERFLOW:
+    if node.uid == uid != _OVERFLOW:
         return node.mode >> 6 & 6
     return (node.mode >> 3 & 6) if node.gid in groups else node.mode & 6
 

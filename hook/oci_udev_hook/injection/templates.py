@@ -32,7 +32,7 @@ class Given:
 
 def node_path(template: str, device: Device, index: int) -> str:
     """TEMPLATE filled in for DEVICE, whose unit is number INDEX of the container's units of the resource. Raises TemplateError."""
-    return _fill(template, lambda name: _clean(value(name, device, index), _IN_NAMES.__contains__))
+    return _fill(template, lambda name: _clean(_value(name, device, index), _IN_NAMES.__contains__))
 
 
 def variable(template: str, nodes: tuple[Given, ...]) -> str:
@@ -43,19 +43,19 @@ def variable(template: str, nodes: tuple[Given, ...]) -> str:
             return ",".join([node.path for node in nodes])
         if name == "count":
             return str(len({node.index for node in nodes}))
-        return ",".join([_clean(value(name, node.device, node.index), _in_a_list) for node in nodes])
+        return ",".join([_clean(_value(name, node.device, node.index), _in_a_list) for node in nodes])
 
     return _fill(template, values)
 
 
-def value(name: str, device: Device, index: int) -> str:
+def _value(name: str, device: Device, index: int) -> str:
     """What `{NAME}` stands for at DEVICE: its node's name, its number, its serial, or the udev property of that name."""
     if name == "name":
         return (device.devnode or device.sysname).rpartition("/")[2]
     if name == "index":
         return str(index)
     if name == "serial":
-        return serial(device)
+        return _serial(device)
     text = device.properties.get(name, "")
     if not text:
         node = device.devnode
@@ -63,7 +63,7 @@ def value(name: str, device: Device, index: int) -> str:
     return text
 
 
-def serial(device: Device) -> str:
+def _serial(device: Device) -> str:
     """The serial number of DEVICE's hardware, as udev's rules have found it."""
     for holder in (device, *device.parents):
         text = holder.properties.get("ID_SERIAL_SHORT") or holder.properties.get("ID_SERIAL")

@@ -21,7 +21,7 @@ KIND = st.from_regex(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,40}[A-Za-z0-9])?", fullmatch
 NAMES = st.builds("{}.{}/{}".format, LABEL, LABEL.filter(lambda label: label != "io"), KIND)
 UNITS = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters=","), min_size=1, max_size=20)
 REQUESTS = st.lists(
-    st.one_of(st.builds(Request, NAMES, st.integers(1, quantities.MAX)), st.builds(Request, NAMES, st.just(1), UNITS)),
+    st.one_of(st.builds(Request, NAMES, st.integers(1, quantities._MAX)), st.builds(Request, NAMES, st.just(1), UNITS)),
     unique_by=lambda request: (request.resource, request.unit),
     max_size=8,
 ).map(tuple)
@@ -43,7 +43,7 @@ def test_requests_are_read_as_they_were_written(requests: tuple[Request, ...], s
     assert annotations.read({key: part.strip() for key, part in keys.items()}, "a") == requests
 
 
-@given(st.dictionaries(NAMES, st.integers(0, quantities.MAX), max_size=8))
+@given(st.dictionaries(NAMES, st.integers(0, quantities._MAX), max_size=8))
 def test_counts_are_read_as_they_were_written(counts: dict[str, int]) -> None:
     requests, faults = values.parse(values.write(counts))
 
@@ -56,7 +56,7 @@ def test_any_text_comes_together_again(text: str) -> None:
     parts = numbered.split(text)
 
     assert numbered.join(dict(enumerate(parts, 1))) == text
-    assert all(len(part.encode()) <= numbered.WIDTH for part in parts)
+    assert all(len(part.encode()) <= numbered._WIDTH for part in parts)
 
 
 KEYS = st.text(max_size=30).map(LIMITS.__add__) | st.text(max_size=20).map("io.oci-udev-hook.".__add__)
@@ -88,7 +88,7 @@ def test_counts_are_exact(sign: str, number: str, suffix: str) -> None:
     try:
         count = quantities.count(sign + number + suffix)
     except quantities.QuantityError:
-        assert exact.denominator != 1 or not 0 <= exact <= quantities.MAX
+        assert exact.denominator != 1 or not 0 <= exact <= quantities._MAX
     else:
         assert count == exact
 
@@ -98,4 +98,4 @@ def test_any_text_is_a_count_or_refused(text: str) -> None:
     count = 0
     with suppress(quantities.QuantityError):
         count = quantities.count(text)
-    assert 0 <= count <= quantities.MAX
+    assert 0 <= count <= quantities._MAX

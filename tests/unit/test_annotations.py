@@ -7,7 +7,7 @@ import pytest
 from oci_udev_hook.errors import ExitCode, UsageError
 from oci_udev_hook.model import Request
 from oci_udev_hook.requests import annotations
-from oci_udev_hook.requests.annotations import CLAIMS, DEVICES, INIT, INJECTED, LIMITS
+from oci_udev_hook.requests.annotations import _CLAIMS, _DEVICES, INIT, INJECTED, LIMITS
 
 FOO = "hardware-vendor.example/foo"
 BAR = "hardware-vendor.example/bar"
@@ -221,10 +221,10 @@ def test_numbered_keys_are_joined_in_the_order_of_numbers() -> None:
             id="no such key",
         ),
         pytest.param(
-            {f"{CLAIMS}/a": "{}", DEVICES: "/dev/fuse"},
+            {f"{_CLAIMS}/a": "{}", _DEVICES: "/dev/fuse"},
             [
-                f'annotation {CLAIMS}/a is "{{}}", but this version does not serve it, what it serves is {LIMITS}',
-                f'annotation {DEVICES} is "/dev/fuse", but this version does not serve it, what it serves is {LIMITS}',
+                f'annotation {_CLAIMS}/a is "{{}}", but this version does not serve it, what it serves is {LIMITS}',
+                f'annotation {_DEVICES} is "/dev/fuse", but this version does not serve it, what it serves is {LIMITS}',
             ],
             id="not served yet",
         ),
@@ -255,7 +255,7 @@ def test_a_key_that_asks_is_found_without_reading_values() -> None:
     """A mistyped key asks as well, so that it does not pass for nothing."""
     assert not annotations.asks({})
     assert not annotations.asks({**OTHERS, INIT: "a", INJECTED: "{}"})
-    for key in (LIMITS, f"{LIMITS}/a", f"{LIMITS}/a.1", CLAIMS, DEVICES, "io.oci-udev-hook.limit"):
+    for key in (LIMITS, f"{LIMITS}/a", f"{LIMITS}/a.1", _CLAIMS, _DEVICES, "io.oci-udev-hook.limit"):
         assert annotations.asks({**OTHERS, key: ""})
 
 
@@ -272,7 +272,7 @@ def test_kube_containers_are_those_that_keys_name() -> None:
         f"{LIMITS}/b.2",
         f"{LIMITS}/my.app",
         f"{LIMITS}/c/pod-c",
-        f"{CLAIMS}/d",
+        f"{_CLAIMS}/d",
         *OTHERS,
     ]
 

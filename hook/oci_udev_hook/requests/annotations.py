@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 PREFIX = "io.oci-udev-hook."
 LIMITS = PREFIX + "limits"  #: of every container of the pod, `LIMITS/CONTAINER` of one
-CLAIMS = PREFIX + "claims"
-DEVICES = PREFIX + "devices"
+_CLAIMS = PREFIX + "claims"
+_DEVICES = PREFIX + "devices"
 INIT = PREFIX + "init"
 INJECTED = MARK
 
@@ -99,7 +99,7 @@ def key_of(container: str, number: int = 0) -> str:
 
 def place(key: str) -> tuple[str, int]:
     """The container that KEY of our prefix names and the part's number, 0 without one. Raises UsageError with a clause."""
-    if key.startswith((CLAIMS, DEVICES)):
+    if key.startswith((_CLAIMS, _DEVICES)):
         raise UsageError(f"this version does not serve it, what it serves is {LIMITS}")
     if key == INJECTED:
         raise UsageError("that is this hook's own mark and nothing to ask with: take it away")

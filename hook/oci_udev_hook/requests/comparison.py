@@ -21,7 +21,7 @@ class Delta:
 def same(before: Node | None, after: Node | None, deltas: dict[tuple[str, ...], Delta]) -> bool:
     """Whether AFTER says what BEFORE does with each of DELTAS, by path, done to it; null and what is missing hold nothing."""
     if not deltas:
-        return equal(before, after)
+        return _equal(before, after)
     old, new = _entries(before), _entries(after)
     if old is None or new is None:
         return False
@@ -29,7 +29,7 @@ def same(before: Node | None, after: Node | None, deltas: dict[tuple[str, ...], 
         delta = deltas[()]
         kept = old.keys() - delta.removed
         added = {key: entry.value.text for key, entry in new.items() if key not in kept and isinstance(entry.value, Scalar)}
-        return new.keys() == kept | added.keys() and added == delta.added and all(equal(old[key].value, new[key].value) for key in kept)
+        return new.keys() == kept | added.keys() and added == delta.added and all(_equal(old[key].value, new[key].value) for key in kept)
     steps = {path[0] for path in deltas}
     if old.keys() | steps != new.keys() | steps:
         return False
@@ -49,7 +49,7 @@ def _entries(node: Node | None) -> dict[str, Entry] | None:
     return entries if isinstance(node, Mapping) and len(entries) == len(node.entries) else None
 
 
-def equal(before: Node | None, after: Node | None) -> bool:
+def _equal(before: Node | None, after: Node | None) -> bool:
     """Whether both say the same. What is shared through aliases is looked at once, so time does not explode."""
     pending = [(before, after)]
     seen = set()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from .yamltext import Entry, Place
 
-    Tree = dict[str, "str | Tree"]
+    _Tree = dict[str, "str | _Tree"]
 
 _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  #: what ends a line in YAML 1.1
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./")
@@ -70,8 +70,8 @@ def change(text: str, document: Mapping, path: Sequence[str], removed: frozenset
     return editor.insert(mapping, header, dict(added)) + [editor.remove(entry) for key, entry in mapping.own().items() if key in removed]
 
 
-def _nested(path: Sequence[str], added: dict[str, str]) -> Tree:
-    tree: Tree = dict(added)
+def _nested(path: Sequence[str], added: dict[str, str]) -> _Tree:
+    tree: _Tree = dict(added)
     for step in reversed(path):
         tree = {step: tree}
     return tree
@@ -85,7 +85,7 @@ class _Editor:
         found = _BREAK.search(text)
         self.newline = found.group() if found else "\n"
 
-    def insert(self, mapping: Mapping, header: Place | None, tree: Tree) -> list[Change]:
+    def insert(self, mapping: Mapping, header: Place | None, tree: _Tree) -> list[Change]:
         """Put TREE into MAPPING, whose key stands at HEADER if it has one of its own."""
         if not tree:
             return []
@@ -110,7 +110,7 @@ class _Editor:
         simple = header is not None and mapping.place.start == mapping.inside and self.text[header.end :].lstrip(" \t")[:1] == ":"
         return self.next_line(header.end) if header is not None and simple else above
 
-    def replace_null(self, mapping: Mapping, header: Place | None, entry: Entry, tree: Tree, where: str) -> list[Change]:
+    def replace_null(self, mapping: Mapping, header: Place | None, entry: Entry, tree: _Tree, where: str) -> list[Change]:
         """Put TREE where ENTRY of MAPPING has null or nothing."""
         key, value = entry.key.place, entry.value.place
         if entry.alias or "&" in self.text[value.start : value.end]:
@@ -167,7 +167,7 @@ def _step(mapping: Mapping, header: Place | None) -> int:
     return 2
 
 
-def _lines(tree: Tree, indent: int, step: int) -> list[str]:
+def _lines(tree: _Tree, indent: int, step: int) -> list[str]:
     """TREE as the lines of a block mapping."""
     lines = []
     for key, value in tree.items():
@@ -176,7 +176,7 @@ def _lines(tree: Tree, indent: int, step: int) -> list[str]:
     return lines
 
 
-def _items(tree: Tree, *, quoted: bool) -> list[str]:
+def _items(tree: _Tree, *, quoted: bool) -> list[str]:
     """TREE as the items of a mapping in braces."""
     items = []
     for key, value in tree.items():

@@ -6,16 +6,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-WIDTH = 63  #: bytes of a value, ValidateAnnotations of podman 4's pkg/domain/infra/abi/play.go
+_WIDTH = 63  #: bytes of a value, ValidateAnnotations of podman 4's pkg/domain/infra/abi/play.go
 
 
 def too_long(text: str) -> bool:
     """Whether TEXT does not fit in one annotation."""
-    return len(text.encode(errors="replace")) > WIDTH
+    return len(text.encode(errors="replace")) > _WIDTH
 
 
 def split(text: str) -> tuple[str, ...]:
-    """TEXT in parts of at most WIDTH bytes; put together as they are they give TEXT again.
+    """TEXT in parts of at most _WIDTH bytes; put together as they are they give TEXT again.
 
     A part ends behind a comma if it can; if not, it neither starts nor ends with white space if that can be: `podman kube generate`
     strips it, which beside a comma does no harm.
@@ -30,7 +30,7 @@ def split(text: str) -> tuple[str, ...]:
 
 def _cut(text: str) -> int:
     """Where the first part of TEXT ends."""
-    fits = len(text.encode(errors="replace")[:WIDTH].decode(errors="ignore"))
+    fits = len(text.encode(errors="replace")[:_WIDTH].decode(errors="ignore"))
     commas = [at for at in range(1, fits + 1) if text[at - 1] == ","]
     tight = [at for at in range(1, fits + 1) if not text[at - 1].isspace() and not text[at].isspace()]
     return max(commas or tight or [fits])

@@ -9,9 +9,9 @@ from __future__ import annotations
 from ..errors import UsageError
 from ..typed import shown
 
-MAX = 2**31 - 1  #: what a 32-bit integer holds, which is more than any host has of anything
-MAX_LENGTH = 100  #: characters; 1 in `Ei` has 64, nothing that makes sense has more
-_MAX_EXPONENT = 2 * MAX_LENGTH  #: no text of MAX_LENGTH has digits enough to make up for a larger one, up or down
+_MAX = 2**31 - 1  #: what a 32-bit integer holds, which is more than any host has of anything
+_MAX_LENGTH = 100  #: characters; 1 in `Ei` has 64, nothing that makes sense has more
+_MAX_EXPONENT = 2 * _MAX_LENGTH  #: no text of _MAX_LENGTH has digits enough to make up for a larger one, up or down
 
 _DIGITS = "0123456789"
 #: Base and exponent of each suffix.
@@ -35,7 +35,7 @@ def count(text: str) -> int:
     text = text.strip()  # as Quantity.UnmarshalJSON does
     if len(text) < 10 and text.isdecimal() and text.isascii():
         return int(text)
-    if len(text) > MAX_LENGTH:
+    if len(text) > _MAX_LENGTH:
         raise QuantityError(text, "which is too long for a count")
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     whole, rest = _digits(unsigned)
@@ -49,14 +49,14 @@ def count(text: str) -> int:
     if text[0] == "-":
         raise QuantityError(text, "a negative number: write 0 for none")
     if exponent > _MAX_EXPONENT:
-        raise QuantityError(text, f"more than {MAX}: no host has as many devices")
+        raise QuantityError(text, f"more than {_MAX}: no host has as many devices")
     numerator: int = int(digits) * base ** max(exponent, 0)
     denominator: int = 10 ** len(fraction) * base ** min(max(-exponent, 0), _MAX_EXPONENT)
     number, remainder = divmod(numerator, denominator)
     if remainder:
         raise QuantityError(text, "not a whole number: devices are given whole")
-    if number > MAX:
-        raise QuantityError(text, f"more than {MAX}: no host has as many devices")
+    if number > _MAX:
+        raise QuantityError(text, f"more than {_MAX}: no host has as many devices")
     return number
 
 

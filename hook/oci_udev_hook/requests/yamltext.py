@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import yaml
 
 
-MAX_DEPTH = 1000  #: of nesting; the time that libyaml takes grows with its square
+_MAX_DEPTH = 1000  #: of nesting; the time that libyaml takes grows with its square
 
 
 @frozen
@@ -124,8 +124,8 @@ class _Builder:
             scalar = Scalar(_place(event, event), event.tag, event.value, event.style in (None, ""))
             self.finish(event.anchor, scalar)
         elif isinstance(event, yaml.CollectionStartEvent):
-            if len(self.open) == MAX_DEPTH:
-                raise _TreeError(f"line {_start(event)[1] + 1}: it is nested more than {MAX_DEPTH} deep")
+            if len(self.open) == _MAX_DEPTH:
+                raise _TreeError(f"line {_start(event)[1] + 1}: it is nested more than {_MAX_DEPTH} deep")
             self.open.append((event, []))
             if event.anchor is not None:
                 self.anchors[event.anchor] = None

@@ -19,7 +19,7 @@ def main(arguments: tuple[str, ...] | None = None) -> int:
     try:
         line = run.command_line(words)
     except HookError as error:
-        return refused(error, for_engine=not set(run.STAGES).isdisjoint(words))
+        return _refused(error, for_engine=not set(run.STAGES).isdisjoint(words))
     if line.version:
         print(run.version_line(), flush=True)
         return ExitCode.DONE
@@ -32,7 +32,7 @@ def main(arguments: tuple[str, ...] | None = None) -> int:
     return cli.main(line.run, line.rest)
 
 
-def refused(error: HookError, *, for_engine: bool) -> int:
+def _refused(error: HookError, *, for_engine: bool) -> int:
     """The exit code for bad global options. Where they stand in a hook JSON the log gets it too, since engines throw stderr away."""
     from . import log
 
@@ -47,11 +47,11 @@ def program() -> NoReturn:
 
     The interpreter's own end, which takes every module apart, is a quarter of a bare interpreter's life, and an engine waits for it.
     """
-    furnish_standard_streams()
+    _furnish_standard_streams()
     os._exit(main())
 
 
-def furnish_standard_streams() -> None:
+def _furnish_standard_streams() -> None:
     """See that descriptors 0 to 2 are taken: else the next file that is opened becomes standard output, and gets the answer."""
     for descriptor in range(3):
         try:

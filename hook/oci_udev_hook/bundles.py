@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from .ociconfig import Config, State
     from .run import Run
 
-FILE = "config.json"
+_FILE = "config.json"
 
 
 def config(run: Run, state: State) -> Config:
     """The config of the container of STATE. Raises UsageError where no bundle has one."""
     places = folders(run, state)
     for folder in places:
-        found = read(f"{folder}/{FILE}")
+        found = _read(f"{folder}/{_FILE}")
         if found is not None:
             return found
     where = " or ".join(places) or repr(state.bundle)
-    raise UsageError(f"container {state.id[:12]} has no {FILE} in {where}; the state on standard input must name its bundle")
+    raise UsageError(f"container {state.id[:12]} has no {_FILE} in {where}; the state on standard input must name its bundle")
 
 
 def folders(run: Run, state: State) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def folders(run: Run, state: State) -> tuple[str, ...]:
     return tuple(dict.fromkeys([folder for folder in named if folder.startswith("/")]))
 
 
-def read(path: str, *, follow: bool = True) -> Config | None:
+def _read(path: str, *, follow: bool = True) -> Config | None:
     """The config in the file PATH, None where there is none. Raises UsageError where it cannot be read or is no config.
 
     A link is followed as runtimes do, unless FOLLOW says not to.
@@ -56,18 +56,18 @@ def clean(state: State, places: tuple[str, ...]) -> None:
     PLACES are the folders where it can be.
     """
     for folder in places:
-        path = f"{folder}/{FILE}"
-        found = read(path, follow=False)
+        path = f"{folder}/{_FILE}"
+        found = _read(path, follow=False)
         mark = injection.mark_of(found.value) if found is not None else None
         if found is not None and mark is not None and mark.container == state.id:
             try:
-                rewrite(path, ociconfig.render(injection.unpatch(found.value)))
+                _rewrite(path, ociconfig.render(injection.unpatch(found.value)))
             except OSError as error:
                 mend = "before this bundle runs again, do so by hand"
                 raise UsageError(f"the hook's edits cannot be taken out of {path}: {error.strerror}; {mend}") from None
 
 
-def rewrite(path: str, data: bytes) -> None:
+def _rewrite(path: str, data: bytes) -> None:
     """Put DATA in the place of the file PATH, whole or not at all, with the same owner and mode. Raises OSError."""
     status = os.stat(path)
     temporary = f"{path}.{os.getpid()}.tmp"

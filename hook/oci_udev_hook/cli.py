@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from .run import Run
 
-EPILOG = """\
+_EPILOG = """\
 stages, run by engines: precreate createRuntime poststop
 exit codes: 0 done; 64 the asker's fault; 69 no such resource or too few of it; 75 enough exist but are held;
 77 refused; 78 a bad definition or installation; 70 a fault of this program"""
 
 
-class Parser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
     """argparse with this program's exit code for bad usage."""
 
     def error(self, message: str) -> NoReturn:
@@ -32,12 +32,12 @@ class Parser(argparse.ArgumentParser):
         self.exit(ExitCode.USAGE, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 
-def parser() -> Parser:
+def _parser() -> _Parser:
     """The whole command line."""
-    top = Parser(
+    top = _Parser(
         prog=places.NAME,
         description="Gives containers the devices they ask for by kind and count.",
-        epilog=EPILOG,
+        epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument(
@@ -50,8 +50,8 @@ def parser() -> Parser:
         help="tell more: how it ended and when, and the traceback of a fault",
     )
     top.add_argument("--version", action="version", version=f"{places.NAME} {__version__}")
-    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=Parser)
-    add_dry_run(verbs.add_parser("dry-run", help="what would happen at a container's start, and why"))
+    verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB", parser_class=_Parser)
+    _add_dry_run(verbs.add_parser("dry-run", help="what would happen at a container's start, and why"))
     for verb, text in (
         ("resources", "what is defined on this host, how much of it is there and free"),
         ("leases", "who holds what"),
@@ -72,7 +72,7 @@ def parser() -> Parser:
     return top
 
 
-def add_dry_run(verb: argparse.ArgumentParser) -> None:
+def _add_dry_run(verb: argparse.ArgumentParser) -> None:
     """The options of dry-run."""
     source = verb.add_mutually_exclusive_group()
     source.add_argument("--bundle", metavar="DIR", help="the config is DIR/config.json")
@@ -85,15 +85,15 @@ def add_dry_run(verb: argparse.ArgumentParser) -> None:
 
 def main(run: Run, arguments: Sequence[str]) -> int:
     """Run the verb in ARGUMENTS and return its exit code."""
-    options = parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     started = time.monotonic()
-    code = ExitCode(attempt(run, options))
+    code = ExitCode(_attempt(run, options))
     if run.debug:
         log.tell(log.Level.DEBUG, f"{options.verb} ended with {code.name} ({code:d}) after {(time.monotonic() - started) * 1000:.0f} ms")
-    return flushed(code)
+    return _flushed(code)
 
 
-def attempt(run: Run, options: argparse.Namespace) -> int:
+def _attempt(run: Run, options: argparse.Namespace) -> int:
     """Run the verb of OPTIONS; its exit code, or that of what went wrong, which is told."""
     from . import verbs
 
@@ -103,7 +103,7 @@ def attempt(run: Run, options: argparse.Namespace) -> int:
         log.tell(log.Level.ERROR, *error.sentences)
         return error.code
     except BrokenPipeError:
-        return silenced(ExitCode.DONE)  # the reader (a pager, `head`) has seen enough
+        return _silenced(ExitCode.DONE)  # the reader (a pager, `head`) has seen enough
     except Exception as error:  # noqa: BLE001 — the last line of defence: a person gets a sentence, and with --debug the traceback
         log.tell(log.Level.ERROR, unexpected(options.verb, error))
         if run.debug:
@@ -111,20 +111,20 @@ def attempt(run: Run, options: argparse.Namespace) -> int:
         return ExitCode.SOFTWARE
 
 
-def flushed(code: int) -> int:
+def _flushed(code: int) -> int:
     """CODE, once all of the answer is written out; it is another where that cannot be done."""
     try:
         if sys.stdout is not None:  # it is None where standard output is closed
             sys.stdout.flush()
     except BrokenPipeError:
-        return silenced(code)
+        return _silenced(code)
     except OSError as error:
         log.tell(log.Level.ERROR, f"the answer cannot be written to standard output: {error.strerror}")
-        return silenced(code or ExitCode.SOFTWARE)
+        return _silenced(code or ExitCode.SOFTWARE)
     return code
 
 
-def silenced(code: int) -> int:
+def _silenced(code: int) -> int:
     """CODE, with no more complaints when the interpreter writes out at its end what could not be written now."""
     os.dup2(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC), 1)
     return code

@@ -31,17 +31,17 @@ def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | N
     """
     found = injection.mark_of(config.value)
     if found is None:
-        refuse_unserved(run, config, findings)
+        _refuse_unserved(run, config, findings)
         return None
     findings.name = found.name
     if found.container != state.id:
-        raise stale(config, found, f"they are container {found.container[:12]}'s")
+        raise _stale(config, found, f"they are container {found.container[:12]}'s")
     if found.boot != allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).boot:
-        raise stale(config, found, "they are from before the last boot")
+        raise _stale(config, found, "they are from before the last boot")
     return found
 
 
-def refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
+def _refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
     """Raise ConfigurationError if the container of CONFIG, which has no mark, asks for devices."""
     if not requests.asks(config.annotations):
         return
@@ -58,7 +58,7 @@ def refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
         )
 
 
-def stale(config: Config, mark: Mark, why: str) -> UsageError:
+def _stale(config: Config, mark: Mark, why: str) -> UsageError:
     """The error for a mark that says nothing any more, with the command that takes it and its edits away."""
     from shlex import quote
 
@@ -86,12 +86,12 @@ def confirm(run: Run, mark: Mark, state: State, findings: Findings) -> None:
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         leases = ledger.confirm(state.id, process)
     findings.leased(leases)
-    if {written(lease) for lease in mark.leases} != {written(leased(lease)) for lease in leases}:
+    if {_written(lease) for lease in mark.leases} != {_written(leased(lease)) for lease in leases}:
         label = mark.name or state.id[:12]
         raise UnavailableError(f"{label} does not hold what its config gives it: the lease ended or changed before it ran; start it again")
 
 
-def written(lease: Leased) -> tuple[str, str, frozenset[DeviceNumber], tuple[str, ...]]:
+def _written(lease: Leased) -> tuple[str, str, frozenset[DeviceNumber], tuple[str, ...]]:
     """What a mark and the ledger must agree on."""
     return lease.resource, lease.unit, lease.numbers, lease.nodes
 

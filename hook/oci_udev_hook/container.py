@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from .places import User
 
 #: Files that podman binds into a container. In a pod /dev/shm is the infra container's.
-OWN_FILES = ("/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf")
-SHARED_FILES = ("/dev/shm",)  # noqa: S108 — a place in containers
-MANAGER = "io.container.manager"
+_OWN_FILES = ("/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf")
+_SHARED_FILES = ("/dev/shm",)  # noqa: S108 — a place in containers
+_MANAGER = "io.container.manager"
 #: (container, pod, sandbox) as CRI-O (and podman, the last) and containerd write them.
-CRI = (
+_CRI = (
     ("io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.cri-o.SandboxID"),
     ("io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-id"),
 )
 
 
 @frozen
-class Names:
+class _Names:
     """A container's name and its name in the pod."""
 
     name: str
@@ -63,7 +63,7 @@ def identify(
         folder, found = storage.find(identity, root_layer)
         names = _cri_names(annotations) or _names(found, container_names, _hosts(fields), storage)
         if name is not None:
-            names = Names(names.name, name)
+            names = _Names(names.name, name)
         if container_names and names.kube is None and not names.name:
             raise UsageError(_unknown(container_names, storage))
         return _container(fields, annotations, names, identity, _bundle(cwd, identity, folder, storage.folders), binds, who)
@@ -74,7 +74,7 @@ def identify(
 def _container(
     fields: typed.Fields,
     annotations: Mapping[str, str],
-    names: Names,
+    names: _Names,
     identity: str,
     bundle: str,
     binds: tuple[tuple[str, str], ...],
@@ -86,7 +86,7 @@ def _container(
         id=identity,
         name=names.name,
         kube=names.kube,
-        sandbox=next((annotations[key] for *_, key in CRI if key in annotations), ""),
+        sandbox=next((annotations[key] for *_, key in _CRI if key in annotations), ""),
         rootless=who.rootless,
         user_namespace=any(namespace.text("type", "") == "user" for namespace in linux.objects("namespaces")),
         uid=user.number("uid", 0),
@@ -123,13 +123,13 @@ def _identity(cgroup: str, binds: tuple[tuple[str, str], ...], cwd: str) -> str:
     last = cgroup.rpartition("/")[2].rpartition(":")[2].removesuffix(".scope").rpartition("-")[2]
     if is_id(last):
         return last
-    own = [userdata(source)[1] for file in OWN_FILES for destination, source in binds if destination == file]
+    own = [userdata(source)[1] for file in _OWN_FILES for destination, source in binds if destination == file]
     return next((found for found in (*own[:1], userdata(cwd)[1], *own) if found), "")
 
 
 def _folders(binds: tuple[tuple[str, str], ...]) -> list[str]:
     """Folders of containers that podman's own bind mounts come from, the graphroot's first: the runroot's list nothing, as a rule."""
-    return [userdata(source)[0] for file in (*SHARED_FILES, *OWN_FILES) for destination, source in binds if destination == file]
+    return [userdata(source)[0] for file in (*_SHARED_FILES, *_OWN_FILES) for destination, source in binds if destination == file]
 
 
 def _bundle(cwd: str, identity: str, folder: str, folders: tuple[str, ...]) -> str:
@@ -142,13 +142,13 @@ def _bundle(cwd: str, identity: str, folder: str, folders: tuple[str, ...]) -> s
     return cwd if os.path.isfile(f"{cwd}/config.json") else ""
 
 
-def _cri_names(annotations: Mapping[str, str]) -> Names | None:
+def _cri_names(annotations: Mapping[str, str]) -> _Names | None:
     """The names that CRI-O or containerd has written; in podman anyone may write them."""
-    if annotations.get(MANAGER) == "libpod":
+    if annotations.get(_MANAGER) == "libpod":
         return None
-    for container, pod, _ in CRI:
+    for container, pod, _ in _CRI:
         if annotations.get(container):
-            return Names(f"{annotations.get(pod, '')}-{annotations[container]}".removeprefix("-"), annotations[container])
+            return _Names(f"{annotations.get(pod, '')}-{annotations[container]}".removeprefix("-"), annotations[container])
     return None
 
 
@@ -158,7 +158,7 @@ def _hosts(fields: typed.Fields) -> frozenset[str]:
     return frozenset([fields.text("hostname", ""), *[entry[9:] for entry in environment if entry.startswith("HOSTNAME=")]])
 
 
-def _names(name: str, container_names: frozenset[str], hosts: frozenset[str], storage: Storage) -> Names:
+def _names(name: str, container_names: frozenset[str], hosts: frozenset[str], storage: Storage) -> _Names:
     """NAME, and which of CONTAINER_NAMES it is: `CONTAINER` itself or `POD-CONTAINER`.
 
     Both parts may hold a `-`. Where two readings are possible, the pod's other containers decide, which podman has made by now; then the
@@ -171,7 +171,7 @@ def _names(name: str, container_names: frozenset[str], hosts: frozenset[str], st
         readings = whole or readings
     if len(readings) > 1:
         readings = {kube: pod for kube, pod in readings.items() if pod and pod[:-1] in hosts} or readings
-    return Names(name, max(readings, key=len) if readings else None)
+    return _Names(name, max(readings, key=len) if readings else None)
 
 
 def _unknown(container_names: frozenset[str], storage: Storage) -> str:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 LIMIT = 256
-CODES = range(256)  #: exit(3)
-MAX_SIZE = 1024 * 1024  #: bytes of one decision; a refusal with many holders has a few thousand
+_CODES = range(256)  #: exit(3)
+_MAX_SIZE = 1024 * 1024  #: bytes of one decision; a refusal with many holders has a few thousand
 
 
 @frozen
@@ -40,31 +40,31 @@ class Decision:
 def keep(state_dir: str, decision: Decision) -> None:
     """Write DECISION down; one that cannot be written stops nothing."""
     folder = f"{state_dir}/decisions"
-    name = file_name(decision)
-    other = file_name(decision, refused=not decision.code)
-    record = {field: getattr(decision, field) for field in FIELDS}
+    name = _file_name(decision)
+    other = _file_name(decision, refused=not decision.code)
+    record = {field: getattr(decision, field) for field in _FIELDS}
     try:
         places.make_state_dir(state_dir)
         os.makedirs(folder, mode=0o755, exist_ok=True)
         files.replace(f"{folder}/{name}", json.dumps(record).encode(), sync=False, locked=False)
         if os.path.exists(f"{folder}/{other}"):
             os.unlink(f"{folder}/{other}")
-        prune(folder)
+        _prune(folder)
     except (OSError, ConfigurationError):
         return
 
 
-FIELDS = ("stage", "container", "name", "time", "code", "outcome", "reason", "requests", "units", "notes")
+_FIELDS = ("stage", "container", "name", "time", "code", "outcome", "reason", "requests", "units", "notes")
 
 
-def file_name(decision: Decision, *, refused: bool | None = None) -> str:
+def _file_name(decision: Decision, *, refused: bool | None = None) -> str:
     """The file of DECISION: refusals are told apart by name, so that pruning opens none."""
     known_as = decision.container or decision.name or "unknown"
     safe = "".join([letter if (letter.isascii() and letter.isalnum()) or letter in "-_" else "_" for letter in known_as])[:128]
     return f"{safe}.{'refused' if (bool(decision.code) if refused is None else refused) else 'granted'}"
 
 
-def prune(folder: str) -> None:
+def _prune(folder: str) -> None:
     """Remove what is over the limit."""
     names = [name for name in os.listdir(folder) if name.endswith((".refused", ".granted"))]
     if len(names) <= LIMIT:
@@ -74,7 +74,7 @@ def prune(folder: str) -> None:
         os.unlink(f"{folder}/{name}")
 
 
-def read(state_dir: str) -> Iterator[Decision]:
+def _read(state_dir: str) -> Iterator[Decision]:
     """All decisions that are kept, in no order; a damaged one is passed over."""
     folder = f"{state_dir}/decisions"
     try:
@@ -83,12 +83,12 @@ def read(state_dir: str) -> Iterator[Decision]:
         return
     for name in names:
         try:
-            yield decision_of(typed.parse(files.read(f"{folder}/{name}", MAX_SIZE).data))
+            yield _decision_of(typed.parse(files.read(f"{folder}/{name}", _MAX_SIZE).data))
         except (OSError, typed.TypedError):
             continue
 
 
-def decision_of(fields: typed.Fields) -> Decision:
+def _decision_of(fields: typed.Fields) -> Decision:
     """A decision from its JSON form. Raises TypedError."""
     time = fields.seconds("time")
     if time is None:
@@ -98,7 +98,7 @@ def decision_of(fields: typed.Fields) -> Decision:
         container=fields.text("container"),
         name=fields.text("name"),
         time=time,
-        code=fields.number("code", within=CODES),
+        code=fields.number("code", within=_CODES),
         outcome=fields.text("outcome"),
         reason=fields.text("reason", ""),
         requests=fields.strings("requests"),
@@ -109,7 +109,7 @@ def decision_of(fields: typed.Fields) -> Decision:
 
 def find(state_dir: str, asked: str) -> tuple[Decision, ...]:
     """The decisions for the container ASKED by name, id or the id's beginning (four characters at least), newest first."""
-    found = [decision for decision in read(state_dir) if is_called(asked, decision.container, decision.name)]
+    found = [decision for decision in _read(state_dir) if is_called(asked, decision.container, decision.name)]
     return tuple(sorted(found, key=lambda decision: -decision.time))
 
 

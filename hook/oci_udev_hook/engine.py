@@ -13,7 +13,7 @@ from .errors import ExitCode, HookError, unexpected
 from .findings import Findings
 from .typed import MAX_INPUT
 
-LONGEST_REASON = 10_000  #: letters; a datagram to the journal or syslog has room for some hundred thousand bytes
+_LONGEST_REASON = 10_000  #: letters; a datagram to the journal or syslog has room for some hundred thousand bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ def main(run: Run, stage: str) -> int:
     findings = Findings()
     code, reason, traceback = ExitCode.DONE, "", ""
     try:
-        write_output(stages.STAGES[stage](run, read_input(), findings))
+        _write_output(stages.STAGES[stage](run, _read_input(), findings))
     except HookError as error:
-        code, reason = error.code, clipped("; ".join(error.sentences))
+        code, reason = error.code, _clipped("; ".join(error.sentences))
     except Exception as error:  # noqa: BLE001 — the last line of defence: an engine must get a code and a sentence, never a traceback
-        code, reason, traceback = ExitCode.SOFTWARE, unexpected(stage, error), trace()
+        code, reason, traceback = ExitCode.SOFTWARE, unexpected(stage, error), _trace()
     if code or findings.units or findings.requests:
-        tell(run, stage, findings, code, reason, traceback, time.monotonic() - started)
+        _tell(run, stage, findings, code, reason, traceback, time.monotonic() - started)
     return code
 
 
-def tell(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
+def _tell(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
     """Report the run of STAGE, and its REASON on stderr, which some engines show. No fault of a log changes what an engine gets."""
     from . import log, reporting
 
@@ -48,7 +48,7 @@ def tell(run: Run, stage: str, findings: Findings, code: int, reason: str, trace
         log.tell(log.Level.ERROR, reason)
 
 
-def read_input() -> bytes:
+def _read_input() -> bytes:
     """All of standard input, one byte more than is allowed at most."""
     parts, size = [], 0
     while size <= MAX_INPUT and (part := os.read(0, min(1 << 20, MAX_INPUT + 1 - size))):
@@ -57,7 +57,7 @@ def read_input() -> bytes:
     return b"".join(parts)
 
 
-def write_output(output: bytes) -> None:
+def _write_output(output: bytes) -> None:
     """All of OUTPUT to standard output. Raises HookError when the engine has gone."""
     view = memoryview(output)
     while view:
@@ -67,12 +67,12 @@ def write_output(output: bytes) -> None:
             raise HookError(f"the engine no longer reads the hook's answer ({error.strerror}); start the container again") from None
 
 
-def clipped(reason: str) -> str:
+def _clipped(reason: str) -> str:
     """REASON, cut where no log would take it and nobody read it."""
-    return reason if len(reason) <= LONGEST_REASON else f"{reason[:LONGEST_REASON]} … and {len(reason) - LONGEST_REASON} letters more"
+    return reason if len(reason) <= _LONGEST_REASON else f"{reason[:_LONGEST_REASON]} … and {len(reason) - _LONGEST_REASON} letters more"
 
 
-def trace() -> str:
+def _trace() -> str:
     """The traceback of the exception being handled."""
     import traceback
 

@@ -8,8 +8,8 @@ import time
 
 from .frozen import frozen
 
-READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  #: a FIFO does not block, a terminal does not become the hook's own
-WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+_READ_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC  #: a FIFO does not block, a terminal does not become the hook's own
+_WRITE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @frozen
@@ -39,7 +39,7 @@ def read(path: str, limit: int, folder: int | None = None, *, follow: bool = Fal
 
     Raises OSError, NotRegularError for what is too large or no regular file.
     """
-    descriptor = os.open(path, READ_FLAGS if follow else READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+    descriptor = os.open(path, _READ_FLAGS if follow else _READ_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
@@ -62,7 +62,7 @@ def replace(path: str, data: bytes, *, sync: bool, locked: bool = True, mode: in
     gets MODE whatever the umask. The folder is not synced: a crash that loses the rename has ended all leases with the boot.
     """
     temporary = f"{path}.new" if locked else f"{path}.{os.getpid()}-{time.monotonic_ns()}.new"
-    descriptor = os.open(temporary, WRITE_FLAGS, mode)
+    descriptor = os.open(temporary, _WRITE_FLAGS, mode)
     try:
         try:
             os.fchmod(descriptor, mode)

@@ -12,14 +12,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TypeVar, dataclass_transform
 
-    T = TypeVar("T")
+    _T = TypeVar("_T")
 
     @dataclass_transform(frozen_default=True)
-    def frozen(cls: type[T]) -> type[T]:
+    def frozen(cls: type[_T]) -> type[_T]:
         """Make CLS a frozen record of its annotated fields."""
         ...
 
-    def replace(record: T, **changes: Any) -> T:
+    def replace(record: _T, **changes: Any) -> _T:
         """A copy of RECORD with some fields changed."""
         ...
 

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .model import Holder
     from .typed import Fields
 
-NUMBERS = range(2**32)  #: of a major or minor: more than the kernel's dev_t has (12 and 20 bits, linux/kdev_t.h)
-DIGITS = 10
-SHARING = range(1, 2**31)
+_NUMBERS = range(2**32)  #: of a major or minor: more than the kernel's dev_t has (12 and 20 bits, linux/kdev_t.h)
+_DIGITS = 10
+_SHARING = range(1, 2**31)
 
 
 @frozen
@@ -65,26 +65,26 @@ def _read_one(row: Fields) -> Leased:
     for key in ("numbers", "nodes"):
         if key not in row.value:
             raise row.wrong(key, "a list of strings")
-    numbers = [parse_number(text) for text in row.strings("numbers")]
+    numbers = [_parse_number(text) for text in row.strings("numbers")]
     known = frozenset([number for number in numbers if number is not None])
     if None in numbers:
         raise row.wrong("numbers", 'a list of device numbers such as "c 188:0"')
-    return Leased(resource, unit, known, row.paths("nodes"), row.number("sharing", 1, within=SHARING))
+    return Leased(resource, unit, known, row.paths("nodes"), row.number("sharing", 1, within=_SHARING))
 
 
 def read_number(fields: Fields, key: str) -> DeviceNumber:
     """The device number at KEY. Raises TypedError."""
-    number = parse_number(fields.text(key))
+    number = _parse_number(fields.text(key))
     if number is None:
         raise fields.wrong(key, 'a device number such as "c 188:0"')
     return number
 
 
-def parse_number(text: str) -> DeviceNumber | None:
+def _parse_number(text: str) -> DeviceNumber | None:
     """The device number in TEXT as `str(DeviceNumber)` writes it, None if it is none: a wildcard, a number that no kernel has."""
     kind, _, pair = text.partition(" ")
     parts = pair.split(":")
-    if kind not in ("b", "c") or len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= DIGITS for part in parts):
+    if kind not in ("b", "c") or len(parts) != 2 or not all(part.isascii() and part.isdigit() and len(part) <= _DIGITS for part in parts):
         return None
     major, minor = (int(part) for part in parts)
-    return DeviceNumber(DeviceType(kind), major, minor) if major in NUMBERS and minor in NUMBERS else None
+    return DeviceNumber(DeviceType(kind), major, minor) if major in _NUMBERS and minor in _NUMBERS else None

@@ -6,8 +6,8 @@ kubernetes/pkg/apis/core/v1/helper/helpers.go, which asks IsQualifiedName of `re
 
 from __future__ import annotations
 
-DOMAIN_MAX = 253 - len("requests.")  #: Kubernetes puts `requests.` before the domain, which together is a DNS name
-KIND_MAX = 63
+_DOMAIN_MAX = 253 - len("requests.")  #: Kubernetes puts `requests.` before the domain, which together is a DNS name
+_KIND_MAX = 63
 
 _LABEL = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 _KIND = _LABEL | frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_.")
@@ -36,8 +36,8 @@ def _bad_domain(domain: str) -> str | None:
     """What is wrong with DOMAIN, a DNS-1123 subdomain (IsDNS1123Subdomain of k8s.io/apimachinery)."""
     if not domain:
         return "there is no domain before the slash"
-    if len(domain) > DOMAIN_MAX:
-        return f"the domain has {len(domain)} characters, at most {DOMAIN_MAX} are possible"
+    if len(domain) > _DOMAIN_MAX:
+        return f"the domain has {len(domain)} characters, at most {_DOMAIN_MAX} are possible"
     for label in domain.split("."):
         if not label:
             return f'the domain "{domain}" has an empty part between its dots'
@@ -52,8 +52,8 @@ def _bad_kind(kind: str) -> str | None:
     """What is wrong with KIND, the part behind the slash (IsQualifiedName of k8s.io/apimachinery)."""
     if not kind:
         return "there is no kind behind the slash"
-    if len(kind) > KIND_MAX:
-        return f"the kind has {len(kind)} characters, at most {KIND_MAX} are possible"
+    if len(kind) > _KIND_MAX:
+        return f"the kind has {len(kind)} characters, at most {_KIND_MAX} are possible"
     if not _KIND.issuperset(kind):
         return f'the kind "{kind}" may hold only letters, digits, "-", "_" and "."'
     if kind[0] in "-_." or kind[-1] in "-_.":

@@ -57,7 +57,7 @@ def propose(run: Run, config: Config, folder: str, findings: Findings, name: str
     requests.refuse_mark(config.annotations)
     asked = requests.read(config.annotations, asker.kube)
     findings.asked(asked)
-    wanted = defined(inventory.load(run.config_dirs, run.cache), asked) if asked else ()
+    wanted = _defined(inventory.load(run.config_dirs, run.cache), asked) if asked else ()
     resources = [resource for _, resource in wanted]
     survey = inventory.survey(resources)
     if not allocation.exist(wanted, survey.units):
@@ -66,7 +66,7 @@ def propose(run: Run, config: Config, folder: str, findings: Findings, name: str
     return Proposal(run, asker, wanted, survey)
 
 
-def defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tuple[Request, Resource], ...]:
+def _defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tuple[Request, Resource], ...]:
     """Each request with its resource.
 
     Raises for all that the catalog has not: ConfigurationError if one of them is in a faulty file, else UnavailableError.
@@ -81,8 +81,8 @@ def defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tup
 def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> Plan:
     """Who gets which unit, and the edits that put them in. Raises HookError for a shortage, with all that a person needs to end it."""
     run, asker = proposal.run, proposal.container
-    living = leases_of_others(proposal, ledger)
-    allotments = allot(proposal, living, ledger.previous(asker.name or asker.id))
+    living = _leases_of_others(proposal, ledger)
+    allotments = _allot(proposal, living, ledger.previous(asker.name or asker.id))
     findings.allotted(allotments)
     placements = placing.place(asker, allotments)
     edits = injection.edits(asker, allotments, placements)
@@ -92,7 +92,7 @@ def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> P
     return Plan(asker, allotments, edits, leases, marks.make(asker.id, ledger.boot, asker.name, leases, edits))
 
 
-def leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease, ...]:
+def _leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease, ...]:
     """The living leases on what could be given; those of root's containers bind a user's hook as well (design: root and users)."""
     units = [unit for found in proposal.survey.units.values() for unit in found]
     living = ledger.living(units, proposal.container.id)
@@ -103,7 +103,7 @@ def leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease
     return living + others.root().living(units)
 
 
-def allot(proposal: Proposal, living: tuple[Lease, ...], previous: tuple[str, ...]) -> tuple[Allotment, ...]:
+def _allot(proposal: Proposal, living: tuple[Lease, ...], previous: tuple[str, ...]) -> tuple[Allotment, ...]:
     """The units that each request gets. Raises HookError for a shortage."""
     units, near = proposal.survey.units, proposal.survey.near
     reasons = {

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .planning import Plan
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """ROWS below HEAD in columns two blanks apart; control characters of device strings are shown, not sent to the terminal."""
     cells = [[visible(cell) for cell in row] for row in (head, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(head))]
@@ -37,13 +37,13 @@ def plan_text(plan: Plan, notes: Iterable[str]) -> str:
     """PLAN for the eye: who gets what, then each edit."""
     lines = [f"{plan.container.label} would get"]
     for allotment in plan.allotments:
-        lines += allotment_lines(allotment)
-    lines += ["by these changes", table(("  what", "where", "how"), [edit_row(edit) for edit in plan.edits])]
+        lines += _allotment_lines(allotment)
+    lines += ["by these changes", _table(("  what", "where", "how"), [_edit_row(edit) for edit in plan.edits])]
     lines += [f"note: {note}" for note in notes]
     return "\n".join(lines)
 
 
-def allotment_lines(allotment: Allotment) -> list[str]:
+def _allotment_lines(allotment: Allotment) -> list[str]:
     """What one request gets."""
     given = [
         f"    {visible(unit.identity)}: {', '.join(f'{device.devnode} ({device.number})' for device in unit.devices)}"
@@ -55,7 +55,7 @@ def allotment_lines(allotment: Allotment) -> list[str]:
     ]
 
 
-def edit_row(edit: Edit) -> tuple[str, str, str]:
+def _edit_row(edit: Edit) -> tuple[str, str, str]:
     """One edit: what it is, where it lands, how."""
     if isinstance(edit, Node):
         return "  node", edit.path, f"{edit.number}, mode {edit.mode:04o}, owner {edit.uid}:{edit.gid}"
@@ -96,10 +96,10 @@ def resource_fields(row: ResourceRow) -> dict[str, object]:
 def resource_table(rows: Iterable[ResourceRow]) -> str:
     """ROWS for the eye."""
     cells = [(row.name, str(row.units), str(row.free), str(row.sharing), row.source) for row in rows]
-    return table(("RESOURCE", "UNITS", "FREE", "SHARING", "DEFINED IN"), cells)
+    return _table(("RESOURCE", "UNITS", "FREE", "SHARING", "DEFINED IN"), cells)
 
 
-def holders(unit: Unit, living: Iterable[Lease]) -> tuple[str, ...]:
+def _holders(unit: Unit, living: Iterable[Lease]) -> tuple[str, ...]:
     """What the containers are called that hold UNIT by one of the LIVING leases."""
     return tuple([lease.holder.label for lease in held_by(unit, living)])
 
@@ -112,7 +112,7 @@ def unit_fields(unit: Unit, living: Iterable[Lease]) -> dict[str, object]:
         "names": unit.names,
         "nodes": [device.devnode for device in unit.devices],
         "numbers": sorted(str(number) for number in unit.numbers),
-        "held_by": holders(unit, living),
+        "held_by": _holders(unit, living),
     }
 
 
@@ -124,11 +124,11 @@ def unit_table(units: Iterable[Unit], living: Sequence[Lease]) -> str:
             ", ".join(device.devnode or "" for device in unit.devices),
             unit.identity,
             ", ".join(unit.names),
-            ", ".join(holders(unit, living)) or "-",
+            ", ".join(_holders(unit, living)) or "-",
         )
         for unit in units
     ]
-    return table(("RESOURCE", "NODES", "UNIT", "NAMES", "HELD BY"), cells)
+    return _table(("RESOURCE", "NODES", "UNIT", "NAMES", "HELD BY"), cells)
 
 
 def lease_fields(lease: Lease) -> dict[str, object]:
@@ -157,12 +157,12 @@ def lease_table(leases: Iterable[Lease]) -> str:
             lease.unit,
             lease.holder.label,
             lease.holder.state.value,
-            local_time(lease.holder.since),
+            _local_time(lease.holder.since),
             str(lease.holder.uid),
         )
         for lease in leases
     ]
-    return table(("RESOURCE", "NODES", "UNIT", "CONTAINER", "STATE", "SINCE", "UID"), cells)
+    return _table(("RESOURCE", "NODES", "UNIT", "CONTAINER", "STATE", "SINCE", "UID"), cells)
 
 
 def decision_fields(decision: Decision) -> dict[str, object]:
@@ -172,7 +172,7 @@ def decision_fields(decision: Decision) -> dict[str, object]:
 
 def decision_text(decision: Decision) -> str:
     """DECISION for the eye."""
-    lines = [f"{visible(decision.name or decision.container[:12])}: {decision.outcome} at {decision.stage}, {local_time(decision.time)}"]
+    lines = [f"{visible(decision.name or decision.container[:12])}: {decision.outcome} at {decision.stage}, {_local_time(decision.time)}"]
     lines += [f"  asked for {visible(request)}" for request in decision.requests]
     lines += [f"  got {visible(unit)}" for unit in decision.units]
     if decision.reason:
@@ -181,6 +181,6 @@ def decision_text(decision: Decision) -> str:
     return "\n".join(lines)
 
 
-def local_time(seconds: float) -> str:
+def _local_time(seconds: float) -> str:
     """SECONDS since the epoch as the host's clock shows them."""
     return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))

@@ -19,7 +19,7 @@ def report(run: Run, stage: str, findings: Findings, code: int, reason: str, tra
     """Keep what STAGE decided and log its run, which took DURATION seconds. REASON is empty where CODE is 0."""
     outcome = Outcome.FAILED if code == ExitCode.SOFTWARE else Outcome.REFUSED if code else findings.outcome
     if stage == "precreate" or code:
-        decisions.keep(run.state_dir, decision(stage, findings, code, outcome, reason))
+        decisions.keep(run.state_dir, _decision(stage, findings, code, outcome, reason))
     level = Level.ERROR if code else Level.WARNING if findings.warnings else Level.INFO
     fields: dict[str, object] = {
         "container": findings.name or findings.container,
@@ -33,7 +33,7 @@ def report(run: Run, stage: str, findings: Findings, code: int, reason: str, tra
     log.event(stage, level, fields, debug=run.debug)
 
 
-def decision(stage: str, findings: Findings, code: int, outcome: Outcome, reason: str) -> decisions.Decision:
+def _decision(stage: str, findings: Findings, code: int, outcome: Outcome, reason: str) -> decisions.Decision:
     """The decision in the form that is kept."""
     return decisions.Decision(
         stage=stage,

@@ -10,7 +10,7 @@ from .frozen import frozen
 
 #: The stages that engines run; their success path loads nothing that it does not need, argparse included.
 STAGES = ("precreate", "createRuntime", "poststop")
-GLOBAL_OPTIONS = ("--config-dir", "--state-dir", "--debug", "--version")
+_GLOBAL_OPTIONS = ("--config-dir", "--state-dir", "--debug", "--version")
 
 
 @frozen
@@ -59,7 +59,7 @@ def command_line(arguments: tuple[str, ...]) -> CommandLine:
             rest.insert(0, option)
             break
         else:
-            raise UsageError(f"there is no global option {option}; there are {', '.join(GLOBAL_OPTIONS)}, before the verb")
+            raise UsageError(f"there is no global option {option}; there are {', '.join(_GLOBAL_OPTIONS)}, before the verb")
     who = places.user()
     config_dir = values.get("--config-dir")
     if config_dir is not None and not os.path.isdir(config_dir):

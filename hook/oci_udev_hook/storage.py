@@ -15,8 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-FILES = ("containers.json", "volatile-containers.json")
-BELOW_DRIVER = ("dir", "subvolumes", "graph")  #: vfs, btrfs and zfs keep layers one folder below their own
+_FILES = ("containers.json", "volatile-containers.json")
+_BELOW_DRIVER = ("dir", "subvolumes", "graph")  #: vfs, btrfs and zfs keep layers one folder below their own
 _HEX = frozenset("0123456789abcdef")
 
 
@@ -39,7 +39,7 @@ def layer(root: str) -> tuple[str, str]:
     parts = root.split("/")
     for index in range(len(parts) - 1, 1, -1):
         if is_id(parts[index]):
-            driver = index - 2 if parts[index - 1] in BELOW_DRIVER else index - 1
+            driver = index - 2 if parts[index - 1] in _BELOW_DRIVER else index - 1
             return "/".join([*parts[:driver], f"{parts[driver]}-containers"]), parts[index]
     return "", ""
 
@@ -70,7 +70,7 @@ class Storage:
     def _files(self) -> Iterator[tuple[str, str]]:
         """Each folder with the text of each of its files; what cannot be read is left out."""
         for folder in self.folders:
-            for file in FILES:
+            for file in _FILES:
                 path = f"{folder}/{file}"
                 if path not in self._texts:
                     self._texts[path] = _text(path)

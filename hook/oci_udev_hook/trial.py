@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .planning import Plan
 
 #: What is asked for on the command line alone is asked for by a container like this.
-SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, "linux": {}}'
+_SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, "linux": {}}'
 
 
 def config(options: Namespace) -> Config:
@@ -30,8 +30,8 @@ def config(options: Namespace) -> Config:
 
     Raises UsageError.
     """
-    added = added_annotations(options)
-    found = ociconfig.read(*read(options, bool(added)))
+    added = _added_annotations(options)
+    found = ociconfig.read(*_read(options, bool(added)))
     value = injection.unpatch(found.value)
     if added:
         value = {**value, "annotations": {**typed.Fields(value).texts("annotations"), **added}}
@@ -45,7 +45,7 @@ def folder(options: Namespace) -> str:
     return os.path.dirname(os.path.abspath(str(options.config)))
 
 
-def added_annotations(options: Namespace) -> dict[str, str]:
+def _added_annotations(options: Namespace) -> dict[str, str]:
     """The annotations that the command line adds."""
     added = {}
     for pair in options.annotation:
@@ -59,7 +59,7 @@ def added_annotations(options: Namespace) -> dict[str, str]:
     return added
 
 
-def read(options: Namespace, asked: bool) -> tuple[bytes, str]:
+def _read(options: Namespace, asked: bool) -> tuple[bytes, str]:
     """The config and its name. On a terminal, or with nothing on standard input, what is ASKED on the command line is enough."""
     path = f"{options.bundle}/config.json" if options.bundle else options.config
     if path is not None and path != "-":
@@ -67,10 +67,10 @@ def read(options: Namespace, asked: bool) -> tuple[bytes, str]:
     if path is None and (sys.stdin is None or sys.stdin.isatty()):
         if not asked:
             raise UsageError("dry-run needs a config: --bundle DIR, --config FILE or standard input; or only --limits 'NAME: COUNT'")
-        return SMALLEST, ociconfig.STANDARD_INPUT
+        return _SMALLEST, ociconfig.STANDARD_INPUT
     data = texts.read_bytes("-")
     if path is None and asked and not data.strip():
-        return SMALLEST, ociconfig.STANDARD_INPUT
+        return _SMALLEST, ociconfig.STANDARD_INPUT
     return data, ociconfig.STANDARD_INPUT
 
 
@@ -114,11 +114,11 @@ def text(plan: Plan, config: Config, findings: Findings) -> str:
     """PLAN for the eye, and the diff of CONFIG."""
     if not plan.allotments:
         return f"{plan.container.label} asks for no devices: it starts as it is"
-    after = shown(injection.patch(config.value, plan.mark))
+    after = _shown(injection.patch(config.value, plan.mark))
     return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(config.value, after)])
 
 
-def shown(config: dict[str, object]) -> dict[str, object]:
+def _shown(config: dict[str, object]) -> dict[str, object]:
     """CONFIG with the mark cut short: it says once more what stands around it."""
     annotations = typed.Fields(config).texts("annotations")
     return {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MAX_INPUT = 16 * 1024 * 1024  #: bytes; an OCI config has some ten thousand
 MOST_SECONDS = 2.0**40  #: since the epoch or the boot: what strftime(3) and the clocks bear with ease
-LONGEST_KEY = 80  #: letters of a key that a sentence shows
+_LONGEST_KEY = 80  #: letters of a key that a sentence shows
 
 
 class TypedError(ValueError):
@@ -62,7 +62,7 @@ def _no_constant(name: str) -> float:
     raise TypedError(f"is no JSON: {name} is no JSON value")
 
 
-def is_path(text: str) -> bool:
+def _is_path(text: str) -> bool:
     """Whether a system call takes TEXT for a path: no NUL in it, and bytes in the file system's encoding for each letter."""
     try:
         return b"\0" not in os.fsencode(text)
@@ -79,7 +79,7 @@ class Fields:
 
     def at(self, key: str) -> str:
         """The place of KEY, for a message."""
-        name = key if len(key) <= LONGEST_KEY else key[: LONGEST_KEY - 1] + "…"
+        name = key if len(key) <= _LONGEST_KEY else key[: _LONGEST_KEY - 1] + "…"
         return f"{self.place}.{name}" if self.place else name
 
     def text(self, key: str, default: str | None = None) -> str:
@@ -92,7 +92,7 @@ class Fields:
     def path(self, key: str, default: str | None = None) -> str:
         """The string at KEY, which must be one that a system call takes for a path."""
         value = self.text(key, default)
-        if not is_path(value):
+        if not _is_path(value):
             raise self.wrong(key, "a path")
         return value
 
@@ -149,7 +149,7 @@ class Fields:
     def paths(self, key: str) -> tuple[str, ...]:
         """The same of paths, see `path`."""
         found = self.strings(key)
-        if not all(is_path(text) for text in found):
+        if not all(_is_path(text) for text in found):
             raise self.wrong(key, "a list of paths")
         return found
 

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from .model import Lease
     from .run import Run
 
-UNCOUNTED = "not counted: devices given by plain --device or --privileged"
+_UNCOUNTED = "not counted: devices given by plain --device or --privileged"
 
 
-def say(text: str) -> None:
+def _say(text: str) -> None:
     """A line or more to standard output."""
     print(text)
 
 
-def warn(*sentences: str) -> None:
+def _warn(*sentences: str) -> None:
     """What a person should know beside the answer."""
     for sentence in sentences:
         log.tell(log.Level.WARNING, sentence)
@@ -34,7 +34,7 @@ def resources(run: Run, options: Namespace) -> int:
     """What is defined, how much of it is there and free; faulty definition files are named."""
     catalog = inventory.load(run.config_dirs, None)
     survey = inventory.survey(catalog.resources.values())
-    living = living_leases(run, survey)
+    living = _living_leases(run, survey)
     rows = [
         printing.ResourceRow(
             name=resource.name,
@@ -46,16 +46,16 @@ def resources(run: Run, options: Namespace) -> int:
         for resource in sorted(catalog.resources.values(), key=lambda resource: resource.name)
     ]
     if options.json:
-        say(
+        _say(
             printing.as_json(
                 {"resources": [printing.resource_fields(row) for row in rows], "faults": catalog.faults, "warnings": survey.warnings}
             )
         )
     elif rows:
-        say(printing.resource_table(rows))
+        _say(printing.resource_table(rows))
     else:
-        say(f"no resource is defined in {' or '.join(f'{folder}/resources.d' for folder in run.config_dirs)}")
-    warn(*catalog.faults, *survey.warnings)
+        _say(f"no resource is defined in {' or '.join(f'{folder}/resources.d' for folder in run.config_dirs)}")
+    _warn(*catalog.faults, *survey.warnings)
     return ExitCode.CONFIGURATION if catalog.faults else ExitCode.DONE
 
 
@@ -67,33 +67,33 @@ def devices(run: Run, options: Namespace) -> int:
         raise UnavailableError("; ".join([catalog.why_not(name) for name in unknown]))
     names = options.resource or sorted(catalog.resources)
     survey = inventory.survey([catalog.resources[name] for name in names])
-    living = living_leases(run, survey)
+    living = _living_leases(run, survey)
     units = [unit for name in names for unit in survey.units[name]]
     if options.json:
-        say(printing.as_json({"devices": [printing.unit_fields(unit, living) for unit in units], "warnings": survey.warnings}))
+        _say(printing.as_json({"devices": [printing.unit_fields(unit, living) for unit in units], "warnings": survey.warnings}))
     elif units:
-        say(printing.unit_table(units, living))
+        _say(printing.unit_table(units, living))
     else:
-        say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
-    warn(*catalog.faults, *survey.warnings)
+        _say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
+    _warn(*catalog.faults, *survey.warnings)
     return ExitCode.DONE
 
 
-def living_leases(run: Run, survey: inventory.Survey) -> tuple[Lease, ...]:
+def _living_leases(run: Run, survey: inventory.Survey) -> tuple[Lease, ...]:
     """The living leases on what SURVEY found, in the own ledger and, for a user, in root's."""
     units = [unit for found in survey.units.values() for unit in found]
-    living = own_ledger(run).living(units)
+    living = _own_ledger(run).living(units)
     return living + others.root().living(units) if run.who.rootless else living
 
 
-def own_ledger(run: Run) -> allocation.View:
+def _own_ledger(run: Run) -> allocation.View:
     """A look at the ledger of this run's state folder."""
     return allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
 
 
 def leases(run: Run, options: Namespace) -> int:
     """Who holds what now: the own ledger's living leases; for root also what users' ledgers say, for a user what root's does."""
-    ledger = own_ledger(run)
+    ledger = _own_ledger(run)
     found = [lease for lease in ledger.leases() if ledger.alive(lease.holder)]
     faults: tuple[str, ...] = ()
     if run.who.rootless:
@@ -104,17 +104,17 @@ def leases(run: Run, options: Namespace) -> int:
         faults = users.faults
         found += [lease for lease in users.leases if ledger.alive(lease.holder)]
     if options.json:
-        say(printing.as_json({"leases": [printing.lease_fields(lease) for lease in found], "faults": faults}))
+        _say(printing.as_json({"leases": [printing.lease_fields(lease) for lease in found], "faults": faults}))
     else:
-        say(printing.lease_table(found) if found else "no device is leased")
-        say(UNCOUNTED)
-    warn(*faults)
+        _say(printing.lease_table(found) if found else "no device is leased")
+        _say(_UNCOUNTED)
+    _warn(*faults)
     return ExitCode.DONE
 
 
 def release(run: Run, options: Namespace) -> int:
     """End the leases of a container that is gone, or with --force of one that lives."""
-    if not own_ledger(run).leases():
+    if not _own_ledger(run).leases():
         raise UnavailableError(f"{options.name} holds nothing: no device is leased in {run.state_dir}")
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         holders = {
@@ -132,7 +132,7 @@ def release(run: Run, options: Namespace) -> int:
                 "after which its devices can be in two containers"
             )
         for lease in ledger.release(holder.container):
-            say(log.visible(f"{holder.label} no longer holds {lease.unit} of {lease.resource} ({', '.join(lease.nodes)})"))
+            _say(log.visible(f"{holder.label} no longer holds {lease.unit} of {lease.resource} ({', '.join(lease.nodes)})"))
     return ExitCode.DONE
 
 
@@ -145,7 +145,7 @@ def why(run: Run, options: Namespace) -> int:
             f"or more than {decisions.LIMIT} containers ago; for another user's container ask as that user"
         )
     decision = found[0]
-    say(printing.as_json(printing.decision_fields(decision)) if options.json else printing.decision_text(decision))
+    _say(printing.as_json(printing.decision_fields(decision)) if options.json else printing.decision_text(decision))
     return ExitCode.DONE
 
 
@@ -182,15 +182,15 @@ def dry_run(run: Run, options: Namespace) -> int:
         plan = stages.dry_run(run, config, trial.folder(options), findings, options.container)
     except HookError as error:
         if not options.json:
-            warn(*findings.warnings)
+            _warn(*findings.warnings)
             raise
-        say(printing.as_json(trial.refusal(findings, error)))
+        _say(printing.as_json(trial.refusal(findings, error)))
         return error.code
     if options.json:
-        say(printing.as_json(trial.as_fields(plan, findings)))
+        _say(printing.as_json(trial.as_fields(plan, findings)))
     else:
-        say(trial.text(plan, config, findings))
-        warn(*findings.warnings)
+        _say(trial.text(plan, config, findings))
+        _warn(*findings.warnings)
     return ExitCode.DONE
 
 

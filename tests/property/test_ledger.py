@@ -156,7 +156,7 @@ def readable(path: Path) -> bool:
 
 numbers = st.builds(DeviceNumber, st.sampled_from(DeviceType), st.integers(0, 4095), st.integers(0, 1048575))
 texts = st.text(st.characters(codec=None), max_size=20)
-paths = texts.filter(typed.is_path)
+paths = texts.filter(typed._is_path)
 seconds = st.floats(0, 4e9, allow_nan=False)
 holders = st.builds(
     Holder,

@@ -31,7 +31,7 @@ def test_a_decision_comes_back_as_it_was(tmp_path: Path) -> None:
     """Field by field."""
     decisions.keep(str(tmp_path), REFUSED)
 
-    assert list(decisions.read(str(tmp_path))) == [REFUSED]
+    assert list(decisions._read(str(tmp_path))) == [REFUSED]
 
 
 @pytest.mark.parametrize("asked", ["zigbee-bridge", "4f" * 32, "4f4f"], ids=["name", "id", "beginning of the id"])
@@ -55,7 +55,7 @@ def test_the_last_decision_for_a_container_replaces_the_one_before(tmp_path: Pat
     for decision in (REFUSED, GRANTED):
         decisions.keep(str(tmp_path), decision)
 
-    assert list(decisions.read(str(tmp_path))) == [GRANTED]
+    assert list(decisions._read(str(tmp_path))) == [GRANTED]
 
 
 def test_refusals_outlive_grants(tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_refusals_outlive_grants(tmp_path: Path) -> None:
     decisions.keep(str(tmp_path), REFUSED)
     for number in range(decisions.LIMIT + 3):
         decisions.keep(str(tmp_path), replace(GRANTED, container=f"{number:064x}"))
-    kept = list(decisions.read(str(tmp_path)))
+    kept = list(decisions._read(str(tmp_path)))
 
     assert len(kept) == decisions.LIMIT
     assert REFUSED in kept
@@ -79,7 +79,7 @@ def test_damaged_and_odd_files_are_passed_over(tmp_path: Path) -> None:
     (folder / "folder.refused").mkdir()
     os.mkfifo(folder / "pipe.refused")
 
-    assert list(decisions.read(str(tmp_path))) == [REFUSED]
+    assert list(decisions._read(str(tmp_path))) == [REFUSED]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_decision_with_a_wrong_value_is_passed_over(tmp_path: Path, change: di
     (kept,) = (tmp_path / "decisions").iterdir()
     kept.write_text(json.dumps({**json.loads(kept.read_text()), **change}))
 
-    assert list(decisions.read(str(tmp_path))) == []
+    assert list(decisions._read(str(tmp_path))) == []
 
 
 @pytest.mark.parametrize("letter", ["ü", "٣", "漢", "/", "\0", "\ud800"])
@@ -112,7 +112,7 @@ def test_a_name_of_any_letters_is_kept(tmp_path: Path, letter: str) -> None:
     decision = replace(REFUSED, container="", name=letter * 300)
     decisions.keep(str(tmp_path), decision)
 
-    assert list(decisions.read(str(tmp_path))) == [decision]
+    assert list(decisions._read(str(tmp_path))) == [decision]
     assert [path.name for path in (tmp_path / "decisions").iterdir()] == ["_" * 128 + ".refused"]
 
 
@@ -128,4 +128,4 @@ def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "decisions").write_text("")
     decisions.keep(str(tmp_path), REFUSED)
 
-    assert list(decisions.read(str(tmp_path))) == []
+    assert list(decisions._read(str(tmp_path))) == []

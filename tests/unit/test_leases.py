@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from oci_udev_hook.frozen import replace
-from oci_udev_hook.leases import Leased, as_json, leased, parse_number, read_leases, read_number
+from oci_udev_hook.leases import Leased, _parse_number, as_json, leased, read_leases, read_number
 from oci_udev_hook.model import DeviceNumber, DeviceType, Holder, Lease, LeaseState, Process
 from oci_udev_hook.typed import Fields, TypedError
 
@@ -77,7 +77,7 @@ def test_the_list_itself_must_be_there() -> None:
 @pytest.mark.parametrize("text", ["c 188:0", "b 7:255", "c 0:1048575", "c 4294967295:4294967295"])
 def test_a_number_is_read_as_it_is_written(text: str) -> None:
     """The form of cgroup v1's devices.list."""
-    assert str(parse_number(text)) == text
+    assert str(_parse_number(text)) == text
     assert str(read_number(Fields({"rule": text}), "rule")) == text
 
 
@@ -90,7 +90,7 @@ def test_a_number_is_read_as_it_is_written(text: str) -> None:
 )
 def test_no_other_form_is_a_number(text: str) -> None:
     """A wildcard least of all, nor what no kernel has."""
-    assert parse_number(text) is None
+    assert _parse_number(text) is None
     with pytest.raises(TypedError, match=r'not a device number such as "c 188:0"$'):
         read_number(Fields({"rule": text}), "rule")
 

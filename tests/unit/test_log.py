@@ -30,9 +30,9 @@ FIELDS = {
 @pytest.mark.parametrize("level", list(Level), ids=lambda level: level.name.lower())
 def test_both_forms_of_an_event_are_the_same_bytes(level: Level) -> None:
     """What is written without structlog is what structlog would write."""
-    plain = log.render("precreate", level, FIELDS)
+    plain = log._render("precreate", level, FIELDS)
 
-    assert plain == log.render_with_structlog("precreate", level, FIELDS)
+    assert plain == log._render_with_structlog("precreate", level, FIELDS)
     assert json.loads(plain)["level"] == level.name.lower()
 
 
@@ -65,19 +65,19 @@ def test_elsewhere_a_sentence_stands_behind_the_programs_name(capsys: pytest.Cap
 
 def test_without_structlog_nothing_is_lost(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Fedora has no package of it: a refusal still reaches its reader, in the same bytes."""
-    expected = log.render_with_structlog("precreate", Level.ERROR, FIELDS)
+    expected = log._render_with_structlog("precreate", Level.ERROR, FIELDS)
     monkeypatch.setitem(sys.modules, "structlog", None)
     log.tell(Level.ERROR, "a sentence")
 
-    assert log.render_with_structlog("precreate", Level.ERROR, FIELDS) == expected
+    assert log._render_with_structlog("precreate", Level.ERROR, FIELDS) == expected
     assert capsys.readouterr().err == "oci-udev-hook: a sentence\n"
 
 
 @pytest.fixture(name="sockets")
 def fixture_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[socket.socket, socket.socket]]:
     """A journal and a syslog below a folder of the test's, not bound yet."""
-    monkeypatch.setattr(log, "JOURNAL_SOCKET", str(tmp_path / "journal"))
-    monkeypatch.setattr(log, "SYSLOG_SOCKET", str(tmp_path / "syslog"))
+    monkeypatch.setattr(log, "_JOURNAL_SOCKET", str(tmp_path / "journal"))
+    monkeypatch.setattr(log, "_SYSLOG_SOCKET", str(tmp_path / "syslog"))
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as journal,
         socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as syslog,
@@ -92,7 +92,7 @@ def fixture_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
     """In its native form."""
     journal, _ = sockets
-    journal.bind(log.JOURNAL_SOCKET)
+    journal.bind(log._JOURNAL_SOCKET)
     log.event("precreate", Level.INFO, {"container": "c"})
 
     expected = b'PRIORITY=6\nSYSLOG_IDENTIFIER=oci-udev-hook\nMESSAGE={"container": "c", "event": "precreate", "level": "info"}\n'
@@ -102,7 +102,7 @@ def test_an_engines_event_goes_to_the_journal(sockets: tuple[socket.socket, sock
 def test_an_engines_event_goes_to_syslog_where_there_is_no_journal(sockets: tuple[socket.socket, socket.socket]) -> None:
     """With facility daemon and the event's priority."""
     _, syslog = sockets
-    syslog.bind(log.SYSLOG_SOCKET)
+    syslog.bind(log._SYSLOG_SOCKET)
     log.event("precreate", Level.ERROR, {"container": "c"})
 
     expected = f'<27>oci-udev-hook[{os.getpid()}]: {{"container": "c", "event": "precreate", "level": "error"}}'
@@ -117,7 +117,7 @@ def test_a_log_that_is_nowhere_stops_nothing(sockets: tuple[socket.socket, socke
 def test_debug_writes_the_event_to_stderr_as_well(sockets: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside the journal."""
     journal, _ = sockets
-    journal.bind(log.JOURNAL_SOCKET)
+    journal.bind(log._JOURNAL_SOCKET)
     stderr = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stderr)
     log.event("precreate", Level.INFO, {"container": "c"}, debug=True)

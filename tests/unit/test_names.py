@@ -16,7 +16,7 @@ from oci_udev_hook import names
         "a.b/Foo_bar-1.2",
         "0.1/2",
         "my-kubernetes.iot/x",
-        "d" * names.DOMAIN_MAX + "/" + "k" * names.KIND_MAX,
+        "d" * names._DOMAIN_MAX + "/" + "k" * names._KIND_MAX,
     ],
 )
 def test_names_that_kubernetes_takes_are_taken(name: str) -> None:

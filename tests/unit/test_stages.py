@@ -282,7 +282,7 @@ def test_a_log_that_fails_changes_nothing_for_the_engine(
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of a test")
 
-    monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config("kernel.example/random: 3")).encode())
+    monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config("kernel.example/random: 3")).encode())
     monkeypatch.setattr(log, "event", fail)
 
     assert engine.main(run, "precreate") == 69
@@ -383,8 +383,8 @@ def test_bad_input_is_the_askers_fault_and_prints_no_config(
 ) -> None:
     """Exit code 64, a sentence, no traceback, nothing on standard output."""
     printed: list[bytes] = []
-    monkeypatch.setattr(engine, "read_input", lambda: data)
-    monkeypatch.setattr(engine, "write_output", printed.append)
+    monkeypatch.setattr(engine, "_read_input", lambda: data)
+    monkeypatch.setattr(engine, "_write_output", printed.append)
     code = engine.main(run, stage)
     shown = capsys.readouterr()
 
@@ -430,7 +430,7 @@ def test_standard_output_carries_a_config_or_nothing(run: Run, tmp_path: Path, s
 def test_a_refusal_of_any_length_is_kept_for_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut to what a log takes and a person reads."""
     asked = ", ".join([f"kernel.example/none{number}" for number in range(20_000)])
-    monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config(asked)).encode())
+    monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config(asked)).encode())
     code = engine.main(run, "precreate")
     (decision,) = decisions.find(run.state_dir, ONE)
 
@@ -456,7 +456,7 @@ def test_a_fault_of_the_hooks_own_has_its_code_and_its_traceback_in_the_log(
     def fail(*_: object) -> bytes:
         raise ZeroDivisionError("of a test")
 
-    monkeypatch.setattr(engine, "read_input", lambda: b"")
+    monkeypatch.setattr(engine, "_read_input", lambda: b"")
     monkeypatch.setitem(stages.STAGES, "precreate", fail)
     code = engine.main(run, "precreate")
     event, sentence = capsys.readouterr().err.splitlines()

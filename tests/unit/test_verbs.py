@@ -39,8 +39,8 @@ class Person:
     def start(self, container: str, asked: str) -> int:
         """A container's precreate; its exit code."""
         config = {"ociVersion": "1.0.2", "annotations": {LIMITS: asked}, "linux": {"cgroupsPath": f"/libpod_parent/libpod-{container}"}}
-        self.monkeypatch.setattr(engine, "read_input", lambda: json.dumps(config).encode())
-        self.monkeypatch.setattr(engine, "write_output", self.answers.append)
+        self.monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config).encode())
+        self.monkeypatch.setattr(engine, "_write_output", self.answers.append)
         run = Run(User(os.geteuid(), rootless=False), (str(self.folder / "config"),), str(self.folder / "state"))
         code = engine.main(run, "precreate")
         self.capsys.readouterr()

@@ -17,7 +17,7 @@ class State:
     """A machine as far as tests could change it."""
 
     mounts: frozenset[str]  #: mount points of this process's namespace
-    nodes: frozenset[str]  #: device nodes with mode and owner
+    nodes: frozenset[str]  #: device nodes with mode and owner; loop devices, which other programs make too, are removed or it is an error
     users: frozenset[str]
     files: frozenset[str]
     cgroups: frozenset[str]
@@ -27,7 +27,7 @@ def look() -> State:
     """The state now."""
     return State(
         mounts=frozenset(line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()),
-        nodes=frozenset(node(Path("/dev", name)) for name in os.listdir("/dev")),
+        nodes=frozenset(node(Path("/dev", name)) for name in os.listdir("/dev") if not name.startswith("loop")),
         users=frozenset(line for name in ("passwd", "group", "subuid", "subgid") for line in Path("/etc", name).read_text().splitlines()),
         files=frozenset(str(path) for folder in FOLDERS for path in Path(folder).rglob("*")),
         cgroups=frozenset(str(path) for path in pod_parents()),

@@ -100,19 +100,19 @@ def impossible(cell: Cell) -> str | None:
     return None
 
 
-def diagonal(*modes: Mode, unless: dict[str, str] | None = None) -> list[object]:
+def diagonal(*modes: Mode) -> list[object]:
     """Parameters for claims that hang on neither runtime nor hierarchy alone: each release with both of either, in half the cells."""
     pairs = {
         Release.DEBIAN12: ((Cgroup.V1, Runtime.RUNC), (Cgroup.V2, Runtime.CRUN)),
         Release.DEBIAN13: ((Cgroup.V1, Runtime.CRUN), (Cgroup.V2, Runtime.RUNC)),
     }
     stacks = [(release, *pair) for release in Release for pair in pairs[release]]
-    return [parameter(Cell(*stack, mode), unless or {}) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
+    return [parameter(Cell(*stack, mode)) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
 
 
-def parameter(cell: Cell, unless: dict[str, str]) -> object:
-    """One parameter for the fixture `engine`; skipped if CELL is impossible here, or a part of its name stands in UNLESS with a reason."""
-    reason = impossible(cell) or next((reason for part, reason in unless.items() if part in str(cell)), None)
+def parameter(cell: Cell) -> object:
+    """One parameter for the fixture `engine`; skipped, with the reason, if CELL is impossible here."""
+    reason = impossible(cell)
     return pytest.param(cell, id=str(cell), marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 
@@ -121,10 +121,6 @@ def cells(
     cgroups: tuple[Cgroup, ...] = tuple(Cgroup),
     runtimes: tuple[Runtime, ...] = tuple(Runtime),
     modes: tuple[Mode, ...] = (Mode.ROOTFUL,),
-    unless: dict[str, str] | None = None,
 ) -> list[object]:
-    """Parameters for the fixture `engine`: every combination, those skipped with a reason that are impossible here.
-
-    UNLESS maps a part of a cell's name to the reason why a claim has no meaning there.
-    """
-    return [parameter(Cell(*parts), unless or {}) for parts in product(releases, cgroups, runtimes, modes)]
+    """Parameters for the fixture `engine`: every combination, those skipped with a reason that are impossible here."""
+    return [parameter(Cell(*parts)) for parts in product(releases, cgroups, runtimes, modes)]

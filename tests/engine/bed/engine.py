@@ -6,7 +6,7 @@ import json
 import subprocess
 from dataclasses import dataclass
 
-from .cells import Cell, Mode, Release, Runtime
+from .cells import Cell, Cgroup, Mode, Release, Runtime
 from .views import Result, View
 
 IMAGE = "localhost/bed:1"
@@ -34,6 +34,17 @@ class Engine:
     def binds_nodes(self) -> bool:
         """Whether containers get the host's nodes with the host's owner and mode: rootless, and by runc in a user namespace."""
         return self.cell.mode is Mode.ROOTLESS or (self.cell.mode is Mode.UIDMAP and self.cell.runtime is Runtime.RUNC)
+
+    @property
+    def denies_its_pods(self) -> bool:
+        """Whether podman denies the containers of its pods all devices, their own /dev/null too: 4.3.1 with cgroupfs on cgroup v2."""
+        return self.cell.release is Release.DEBIAN12 and self.cell.cgroup is Cgroup.V2 and self.cell.mode is Mode.ROOTFUL
+
+    def allow_pod(self, pod: str) -> None:
+        """Take away the program that denies all devices from the cgroup of POD, which every container of it is below."""
+        folder = f"/sys/fs/cgroup/libpod_parent/{pod}"
+        for program in json.loads(self.view.run("bpftool", "--json", "cgroup", "show", folder).out):
+            self.view.run("bpftool", "cgroup", "detach", folder, "device", "id", str(program["id"]))
 
     @property
     def mapping(self) -> tuple[str, ...]:

@@ -151,24 +151,24 @@ def why(run: Run, options: Namespace) -> int:
 
 def kube(run: Run, options: Namespace) -> int:
     """Kube YAML with its limits as annotations; several files become one of several documents."""
-    from . import texts as files
+    from . import texts
     from .requests import kube as kube_yaml
 
-    texts: list[str] = []
+    annotated: list[str] = []
     faults: list[str] = []
     for name in options.file:
         try:
             source = "standard input" if name == "-" else name
-            texts.append(kube_yaml.annotate(files.read_text(name), source))
+            annotated.append(kube_yaml.annotate(texts.read_text(name), source))
         except UsageError as error:
             faults += error.sentences
     if faults:
         raise UsageError(*faults)
-    text = kube_yaml.join(texts)
+    text = kube_yaml.join(annotated)
     if options.output is None:
         sys.stdout.write(text)
     else:
-        files.write_text(options.output, text)
+        texts.write_text(options.output, text)
     return ExitCode.DONE
 
 

@@ -48,9 +48,9 @@ def monitors(owner: int | None, proc: str = "/proc") -> Iterator[Monitor]:
             yield found
 
 
-def _trusted(process: str, owner: int) -> bool:
-    """Whether PROCESS (its folder in /proc) is OWNER's and sees the same file system as this one. Raises OSError."""
-    return os.stat(process).st_uid == owner and os.path.samestat(os.stat(f"{process}/root"), os.stat("/"))
+def _trusted(folder: str, owner: int) -> bool:
+    """Whether the process of FOLDER in /proc is OWNER's and sees the same file system as this one. Raises OSError."""
+    return os.stat(folder).st_uid == owner and os.path.samestat(os.stat(f"{folder}/root"), os.stat("/"))
 
 
 def _monitor(own: Process, words: list[str]) -> Monitor | None:

@@ -67,16 +67,16 @@ def users(run: str = "/run/user", temporary: str = "/tmp", mountinfo: str | None
 
 def _folders(run: str, temporary: str) -> Iterator[tuple[int, str]]:
     """Each user's state folder that there could be, see `places.state_dir`."""
-    for name in _names(run):
+    for name in _listed(run):
         if name.isdigit():
             yield int(name), f"{run}/{name}/{places.NAME}"
     prefix = f"{places.NAME}-"
-    for name in _names(temporary):
+    for name in _listed(temporary):
         if name.startswith(prefix) and name.removeprefix(prefix).isdigit():
             yield int(name.removeprefix(prefix)), f"{temporary}/{name}"
 
 
-def _names(folder: str) -> list[str]:
+def _listed(folder: str) -> list[str]:
     """What is in FOLDER, sorted; nothing where it cannot be read."""
     try:
         return sorted([name for name in os.listdir(folder) if name.isascii()])

@@ -77,7 +77,7 @@ def _expanded(pattern: str, dev: str) -> list[str]:
         if part in {".", ".."}:
             return []
         if glob.has_glob(part):
-            found = [f"{path}/{name}" for path in found for name in sysfs.names(dev + path) if _fits(part, name)]
+            found = [f"{path}/{name}" for path in found for name in sysfs.listed(dev + path) if _fits(part, name)]
         else:
             found = [f"{path}/{part}" for path in found]
     return [f"/dev{path}" for path in sorted(found, key=natural) if os.path.lexists(dev + path)]
@@ -91,7 +91,7 @@ def _fits(pattern: str, name: str) -> bool:
 def usb_devices(sys: str) -> dict[str, Usb]:
     """What each USB device of the host says of itself, by DEVPATH."""
     found = {}
-    for name in sysfs.names(f"{sys}/bus/usb/devices"):
+    for name in sysfs.listed(f"{sys}/bus/usb/devices"):
         devpath = None if ":" in name else sysfs.resolve(sys, f"bus/usb/devices/{name}")
         if devpath:
             # Most have no serial, and then the rest is of no use.
@@ -105,9 +105,9 @@ def siblings(sys: str) -> Siblings:
     """A function that gives the names in the folder of a DEVPATH, and looks there once."""
     seen: dict[str, list[str]] = {}
 
-    def names(devpath: str) -> list[str]:
+    def listed(devpath: str) -> list[str]:
         if devpath not in seen:
-            seen[devpath] = sysfs.names(sys + devpath)
+            seen[devpath] = sysfs.listed(sys + devpath)
         return seen[devpath]
 
-    return names
+    return listed

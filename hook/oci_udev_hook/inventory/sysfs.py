@@ -66,7 +66,7 @@ def lines(data: bytes) -> list[str]:
     return text(data).replace("\r", "\n").split("\n")
 
 
-def names(directory: str) -> list[str]:
+def listed(directory: str) -> list[str]:
     """The names in DIRECTORY, none if it is not there."""
     try:
         return os.listdir(directory)
@@ -128,7 +128,7 @@ def _by_id(sys: str, identifier: str) -> str | None:
     if kind in {"c", "b"}:
         return by_number(sys, kind, rest)
     if kind == "n":
-        found = (name for name in names(f"{sys}/class/net") if attribute(f"{sys}/class/net/{name}", "ifindex") == rest)
+        found = (name for name in listed(f"{sys}/class/net") if attribute(f"{sys}/class/net/{name}", "ifindex") == rest)
         return next((path for name in found if (path := resolve(sys, f"class/net/{name}"))), None)
     subsystem, colon, name = rest.partition(":")
     if kind != "+" or not colon:
@@ -149,15 +149,15 @@ def candidates(selectors: Iterable[Selector], roots: Roots = HOST) -> list[str]:
 def _selected(selector: Selector, roots: Roots) -> Iterator[str]:
     """The DEVPATHs of the devices that SELECTOR takes."""
     if selector.tags:
-        found = (_by_id(roots.sys, name) for tag in selector.tags for name in names(f"{roots.run}/tags/{tag}"))
+        found = (_by_id(roots.sys, name) for tag in selector.tags for name in listed(f"{roots.run}/tags/{tag}"))
     elif selector.subsystems:
         folders = [folder for name in selector.subsystems for folder in (f"bus/{name}/devices", f"class/{name}")]
-        entries = ((folder, name) for folder in folders for name in names(f"{roots.sys}/{folder}"))
+        entries = ((folder, name) for folder in folders for name in listed(f"{roots.sys}/{folder}"))
         found = (resolve(roots.sys, f"{folder}/{name}") for folder, name in entries if _named(selector, name))
     else:
         # Only a device with a number can have a node, and all those are here; most devices have none.
         folders = ["dev/char", "dev/block"]
-        found = (resolve(roots.sys, f"{folder}/{name}") for folder in folders for name in names(f"{roots.sys}/{folder}"))
+        found = (resolve(roots.sys, f"{folder}/{name}") for folder in folders for name in listed(f"{roots.sys}/{folder}"))
     return (path for path in found if path and _named(selector, path))
 
 

@@ -38,9 +38,9 @@ def apply(text: str, changes: Sequence[Change]) -> str:
     """TEXT with CHANGES, which do not overlap; what starts at one place comes in the order given."""
     pieces = []
     position = 0
-    for change in sorted(changes, key=lambda change: change.start):
-        pieces += [text[position : change.start], change.text]
-        position = max(position, change.end)
+    for one in sorted(changes, key=lambda one: one.start):
+        pieces += [text[position : one.start], one.text]
+        position = max(position, one.end)
     return "".join([*pieces, text[position:]])
 
 

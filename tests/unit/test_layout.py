@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import oci_udev_hook
+from oci_udev_hook import stages, verbs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +41,15 @@ DOORS = {
     "yaml": {"requests/yamltext.py"},
     "jsonschema": {"inventory/complaints.py"},
 }
+#: What is called from outside, or through a table that is looked up by a word of the command line.
+ENTRIES = {
+    "__main__.main",
+    "__main__.program",
+    *[f"stages.{stage.__name__}" for stage in stages.STAGES.values()],
+    *[f"verbs.{verb.__name__}" for verb in verbs.VERBS.values()],
+}
+#: Modules that are vocabulary: whole, whoever uses which word of it.
+VOCABULARY = {"model", "edit", "errors", "places"}
 
 
 @lru_cache
@@ -50,17 +60,48 @@ def imports(path: Path) -> tuple[tuple[str, bool], ...]:
 
 def imported(path: Path) -> Iterator[tuple[str, bool]]:
     """The same, one by one."""
-    package = (NAME, *path.relative_to(PACKAGE).parent.parts)
     tree = ast.parse(path.read_text(encoding="utf-8"))
     top = {id(node) for statement in tree.body for node in statements(statement)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, id(node) in top) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
-            module = ".".join(part for part in (base, node.module) if part)
+            module = origin(node, path)
             yield module, id(node) in top
             yield from ((f"{module}.{alias.name}", id(node) in top) for alias in node.names if node.level)
+
+
+def origin(node: ast.ImportFrom, path: Path) -> str:
+    """The full name of what NODE in the module at PATH imports from."""
+    package = (NAME, *path.relative_to(PACKAGE).parent.parts)
+    base = package[: len(package) - node.level + 1] if node.level else ()
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+@lru_cache
+def used(path: Path) -> frozenset[str]:
+    """The full names in the package that a module uses: what it imports, and the attributes of that, as in `module.name`."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    known: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            for alias in node.names:
+                known.setdefault(alias.asname or alias.name, set()).add(f"{origin(node, path)}.{alias.name}")
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)]
+    found = {f"{full}.{node.attr}" for node in attributes for full in known.get(ast.unparse(node.value), ())}
+    return frozenset(found.union(*known.values()))
+
+
+def defined(path: Path) -> list[str]:
+    """The functions and constants that a module defines, except for dunder names; types may be known by a public signature alone."""
+    found = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef):
+            found.append(node.name)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            found += [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+    return [name for name in found if not name.startswith("__") and name != "TYPE_CHECKING"]
 
 
 def statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -117,3 +158,28 @@ def test_functions_fit_a_screen(path: Path) -> None:
     ]
 
     assert long == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_private_name_is_used_in_its_own_module_only(path: Path) -> None:
+    parts = [name.split(".") for name in used(path)]
+
+    assert [name for name in parts if any(part.startswith("_") and not part.endswith("__") for part in name)] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_what_no_other_module_uses_is_private(path: Path) -> None:
+    """By a leading underscore, so that a reader knows how far a change of it reaches."""
+    module = ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix("__init__").rstrip(".")
+    if module in VOCABULARY:
+        return
+    others = frozenset[str]().union(*[used(other) for other in MODULES if other != path])
+    public = [".".join(filter(None, (module, name))) for name in defined(path) if not name.startswith("_")]
+
+    assert [name for name in public if f"{NAME}.{name}" not in others and name not in ENTRIES] == []
+
+
+def test_entries_are_there() -> None:
+    found = {f"{path.stem}.{name}" for path in MODULES if path.parent == PACKAGE for name in defined(path)}
+
+    assert found >= ENTRIES

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 _OWN_FILES = ("/run/.containerenv", "/etc/hostname", "/etc/hosts", "/etc/resolv.conf")
 _SHARED_FILES = ("/dev/shm",)  # noqa: S108 — a place in containers
 _MANAGER = "io.container.manager"
-#: (container, pod, sandbox) as CRI-O (and podman, the last) and containerd write them.
+#: (container, pod) as CRI-O and containerd write them.
 _CRI = (
-    ("io.kubernetes.container.name", "io.kubernetes.pod.name", "io.kubernetes.cri-o.SandboxID"),
-    ("io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name", "io.kubernetes.cri.sandbox-id"),
+    ("io.kubernetes.container.name", "io.kubernetes.pod.name"),
+    ("io.kubernetes.cri.container-name", "io.kubernetes.cri.sandbox-name"),
 )
 
 
@@ -86,7 +86,6 @@ def _container(
         id=identity,
         name=names.name,
         kube=names.kube,
-        sandbox=next((annotations[key] for *_, key in _CRI if key in annotations), ""),
         rootless=who.rootless,
         user_namespace=any(namespace.text("type", "") == "user" for namespace in linux.objects("namespaces")),
         uid=user.number("uid", 0),
@@ -146,7 +145,7 @@ def _cri_names(annotations: Mapping[str, str]) -> _Names | None:
     """The names that CRI-O or containerd has written; in podman anyone may write them."""
     if annotations.get(_MANAGER) == "libpod":
         return None
-    for container, pod, _ in _CRI:
+    for container, pod in _CRI:
         if annotations.get(container):
             return _Names(f"{annotations.get(pod, '')}-{annotations[container]}".removeprefix("-"), annotations[container])
     return None

@@ -171,7 +171,6 @@ class Container:
     id: str  #: the engine's id, empty where there is none (plain dry-run)
     name: str = ""  #: the engine's name of it (`pod-container` in a podman pod), empty if unknown
     kube: str | None = None  #: the container's own name in the pod, where an annotation key names it
-    sandbox: str = ""  #: the pod's infra container, empty outside a pod
     rootless: bool = False  #: the hook runs in a user namespace of the engine's
     user_namespace: bool = False  #: the container has a user namespace of its own
     uid: int = 0  #: process.user

@@ -79,7 +79,6 @@ def test_a_kube_container_knows_its_name(tmp_path: Path, fixture: str, lists: st
     found = identified(at_home(tmp_path, fixture, lists, driver=driver))
 
     assert (found.id, found.name, found.kube) == (IDS[fixture], f"zigbee-{kube}", kube)
-    assert storage.is_id(found.sandbox)
 
 
 def test_the_bundle_is_below_the_storage_that_lists_the_container(tmp_path: Path) -> None:
@@ -242,26 +241,24 @@ def test_who_asks_for_a_dry_run_may_say_the_name() -> None:
                 "io.kubernetes.pod.name": "zigbee",
                 "io.kubernetes.cri-o.SandboxID": A,
             },
-            ("zigbee-bridge", "bridge", A),
+            ("zigbee-bridge", "bridge"),
             id="CRI-O",
         ),
         pytest.param(
             {"io.kubernetes.cri.container-name": "bridge", "io.kubernetes.cri.sandbox-name": "zigbee", "io.kubernetes.cri.sandbox-id": A},
-            ("zigbee-bridge", "bridge", A),
+            ("zigbee-bridge", "bridge"),
             id="containerd",
         ),
-        pytest.param(
-            {"io.container.manager": "libpod", "io.kubernetes.container.name": "bridge"}, ("", None, ""), id="podman: anyone's words"
-        ),
+        pytest.param({"io.container.manager": "libpod", "io.kubernetes.container.name": "bridge"}, ("", None), id="podman: anyone's words"),
     ],
 )
-def test_kubernetes_engines_write_the_name_into_annotations(annotations: dict[str, str], expected: tuple[str, str | None, str]) -> None:
+def test_kubernetes_engines_write_the_name_into_annotations(annotations: dict[str, str], expected: tuple[str, str | None]) -> None:
     """So no storage is needed there."""
     config = ociconfig.read(json.dumps({"ociVersion": "1.0.2", "annotations": annotations}).encode())
 
     found = identified(config, keys=frozenset())
 
-    assert (found.name, found.kube, found.sandbox) == expected
+    assert (found.name, found.kube) == expected
 
 
 @pytest.mark.parametrize(
@@ -273,7 +270,7 @@ def test_kubernetes_engines_write_the_name_into_annotations(annotations: dict[st
         ("5.4.2-uidmap", ROOT, {"user_namespace": True, "uid_map": ((0, 200000, 65536),), "gid_map": ((0, 200000, 65536),)}),
         ("4.3.1-rootless-user", USER, {"rootless": True, "user_namespace": False, "uid": 1000, "groups": (1000, 44)}),
         ("5.4.2-no-cgroup", ROOT, {"id": "8f474c5bf1d3a5c86b75a5bb1e9522113e1ed270c24c268bdf4a0c47cffb87eb"}),
-        ("5.4.2-kube-infra", ROOT, {"sandbox": "", "name": ""}),
+        ("5.4.2-kube-infra", ROOT, {"kube": None, "name": ""}),
     ],
 )
 def test_process_and_user_namespace_are_the_configs(fixture: str, who: User, expected: dict[str, object]) -> None:

@@ -81,12 +81,12 @@ def test_a_killed_monitor_frees_nothing_that_is_in_use(clean: Engine) -> None:
     held = clean.leases()
     monitor, process = (clean.inspect("a", f"{{{{.State.{pid}}}}}") for pid in ("ConmonPid", "Pid"))
 
-    clean.view.run("kill", "-9", monitor)
+    clean.view.run("sh", "-c", f"kill -9 {monitor}")
     until(lambda: not clean.view.path(f"/proc/{monitor}").exists())
     assert clean.leases() == held
     clean.refused("b", f"{RESOURCE}: 4", code=HELD)
 
-    clean.view.run("kill", "-9", process)
+    clean.view.run("sh", "-c", f"kill -9 {process}")
     until(lambda: not clean.view.path(f"/proc/{process}").exists())
     assert clean.leases() == {}
     clean.start("c", f"{RESOURCE}: 4")

@@ -61,7 +61,7 @@ def _parser() -> _Parser:
     devices.add_argument("resource", nargs="*", metavar="RESOURCE", help="only these resources")
     devices.add_argument("--json", action="store_true", help="as JSON")
     why = verbs.add_parser("why", help="the hook's last decision for a container")
-    why.add_argument("container", metavar="CONTAINER", help="its name, its id or the id's beginning")
+    why.add_argument("container", nargs="?", metavar="CONTAINER", help="its name, its id or the id's beginning; without it, a list")
     why.add_argument("--json", action="store_true", help="as JSON")
     release = verbs.add_parser("release", help="end the leases of a container")
     release.add_argument("name", metavar="NAME", help="the container's name, its id or the id's beginning")

@@ -14,7 +14,7 @@ from .frozen import frozen
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 LIMIT = 256
 _CODES = range(256)  #: exit(3)
@@ -110,6 +110,16 @@ def _decision_of(fields: typed.Fields) -> Decision:
 def find(state_dir: str, asked: str) -> tuple[Decision, ...]:
     """The decisions for the container ASKED by name, id or the id's beginning (four characters at least), newest first."""
     found = [decision for decision in _read(state_dir) if is_called(asked, decision.container, decision.name)]
+    return _newest_first(found)
+
+
+def latest(state_dir: str) -> tuple[Decision, ...]:
+    """All decisions that are kept, newest first."""
+    return _newest_first(_read(state_dir))
+
+
+def _newest_first(found: Iterable[Decision]) -> tuple[Decision, ...]:
+    """FOUND in the order in which people look for them."""
     return tuple(sorted(found, key=lambda decision: -decision.time))
 
 

@@ -31,8 +31,7 @@ def main(run: Run, stage: str) -> int:
         code, reason = error.code, _clipped("; ".join(error.sentences))
     except Exception as error:  # noqa: BLE001 — the last line of defence: an engine must get a code and a sentence, never a traceback
         code, reason, traceback = ExitCode.SOFTWARE, unexpected(stage, error), _trace()
-    if code or findings.units or findings.requests:
-        _tell(run, stage, findings, code, reason, traceback, time.monotonic() - started)
+    _tell(run, stage, findings, code, reason, traceback, time.monotonic() - started)
     return code
 
 

@@ -1,8 +1,8 @@
 """`@frozen`: frozen dataclasses without importing `dataclasses`.
 
 An engine waits for the hook at each container start. Importing `dataclasses` (which imports
-`inspect`) and making twenty of its classes takes longer than all the hook's own work; `typing.NamedTuple`
-takes a third of that and compares equal to any other tuple. `make bench` shows both.
+`inspect`) alone takes about as long as all that the hook does, see `make bench`; `typing.NamedTuple`
+takes a third of that and compares equal to any other tuple.
 To a type checker this is a dataclass with `frozen=True` (PEP 681).
 """
 

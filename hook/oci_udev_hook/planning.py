@@ -83,7 +83,6 @@ def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> P
     run, asker = proposal.run, proposal.container
     living = _leases_of_others(proposal, ledger)
     allotments = _allot(proposal, living, ledger.previous(asker.name or asker.id))
-    findings.allotted(allotments)
     placements = placing.place(asker, allotments)
     edits = injection.edits(asker, allotments, placements)
     findings.notes = notes.notes(asker, placements, edits)

@@ -8,6 +8,7 @@ import time
 
 from .allocation import held_by
 from .edit import Annotation, CgroupRule, Group, Mount, Node, Variable
+from .findings import Outcome
 from .frozen import frozen
 from .log import visible
 
@@ -172,13 +173,25 @@ def decision_fields(decision: Decision) -> dict[str, object]:
 
 def decision_text(decision: Decision) -> str:
     """DECISION for the eye."""
-    lines = [f"{visible(decision.name or decision.container[:12])}: {decision.outcome} at {decision.stage}, {_local_time(decision.time)}"]
+    outcome = "asked for nothing" if decision.outcome == Outcome.NOTHING else decision.outcome
+    lines = [f"{visible(_called(decision))}: {outcome} at {decision.stage}, {_local_time(decision.time)}"]
     lines += [f"  asked for {visible(request)}" for request in decision.requests]
     lines += [f"  got {visible(unit)}" for unit in decision.units]
     if decision.reason:
         lines.append(f"  exit status {decision.code}: {visible(decision.reason)}")
     lines += [f"  note: {visible(note)}" for note in decision.notes]
     return "\n".join(lines)
+
+
+def decision_table(found: Iterable[Decision]) -> str:
+    """The decisions FOUND for the eye, a line each."""
+    cells = [(_called(decision), decision.outcome, str(decision.code), _local_time(decision.time)) for decision in found]
+    return _table(("CONTAINER", "DECISION", "EXIT STATUS", "TIME"), cells) if cells else "no decision is kept"
+
+
+def _called(decision: Decision) -> str:
+    """What people call the container of DECISION."""
+    return decision.name or decision.container[:12]
 
 
 def _local_time(seconds: float) -> str:

@@ -38,6 +38,7 @@ def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
         plan = planning.decide(proposal, ledger, findings)
         answer = ociconfig.render(injection.patch(config.value, plan.mark))
         ledger.commit(plan.leases, plan.container.id)
+    findings.allotted(plan.allotments)
     findings.outcome = Outcome.ALLOTTED
     return answer
 
@@ -47,7 +48,8 @@ def dry_run(run: Run, config: Config, folder: str, findings: Findings, container
     from . import allocation, planning
 
     proposal = planning.propose(run, config, folder, findings, container)
-    return planning.decide(proposal, allocation.Ledger.read_only(run.state_dir, uid=run.who.uid), findings)
+    ledger = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid, missing_is_lost=True)
+    return planning.decide(proposal, ledger, findings)
 
 
 def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
@@ -74,7 +76,7 @@ def poststop(run: Run, data: bytes, findings: Findings) -> bytes:
     places = bundles.folders(run, state)
     confirming.release(run, state, findings)
     bundles.clean(state, places)
-    findings.outcome = Outcome.RELEASED
+    findings.outcome = Outcome.RELEASED if findings.units else Outcome.NOTHING
     return b""
 
 

@@ -6,7 +6,7 @@ import sys
 
 from . import allocation, decisions, inventory, log, places, printing, stages
 from .allocation import others
-from .errors import ExitCode, HeldError, HookError, UnavailableError, UsageError
+from .errors import ExitCode, HeldError, HookError, RefusedError, UnavailableError, UsageError
 from .findings import Findings
 
 TYPE_CHECKING = False
@@ -88,7 +88,7 @@ def _living_leases(run: Run, survey: inventory.Survey) -> tuple[Lease, ...]:
 
 def _own_ledger(run: Run) -> allocation.View:
     """A look at the ledger of this run's state folder."""
-    return allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
+    return allocation.Ledger.read_only(run.state_dir, uid=run.who.uid, missing_is_lost=True)
 
 
 def leases(run: Run, options: Namespace) -> int:
@@ -115,6 +115,9 @@ def leases(run: Run, options: Namespace) -> int:
 def release(run: Run, options: Namespace) -> int:
     """End the leases of a container that is gone, or with --force of one that lives."""
     if not _own_ledger(run).leases():
+        roots = others.root().leases() if run.who.rootless else ()
+        if any(decisions.is_called(options.name, lease.holder.container, lease.holder.name) for lease in roots):
+            raise RefusedError(f"the leases of {options.name} are root's; release them as root")
         raise UnavailableError(f"{options.name} holds nothing: no device is leased in {run.state_dir}")
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         holders = {
@@ -137,12 +140,20 @@ def release(run: Run, options: Namespace) -> int:
 
 
 def why(run: Run, options: Namespace) -> int:
-    """The hook's last decision for a container."""
+    """The hook's last decision for a container, or a list of the last for all."""
+    if options.container is None:
+        found = decisions.latest(run.state_dir)
+        fields = [printing.decision_fields(decision) for decision in found]
+        _say(printing.as_json({"decisions": fields}) if options.json else printing.decision_table(found))
+        return ExitCode.DONE
     found = decisions.find(run.state_dir, options.container)
     if not found:
+        similar = [decision.name for decision in decisions.latest(run.state_dir) if options.container in decision.name]
+        offer = f"; there are decisions for {', '.join(sorted(similar))}" if similar else ""
         raise UnavailableError(
-            f"no decision for {options.container} is kept in {run.state_dir}/decisions: the hook has not run for it since the last boot, "
-            f"or more than {decisions.LIMIT} containers ago; for another user's container ask as that user"
+            f"no decision for {options.container} is kept in {run.state_dir}/decisions: either it asked for no devices (did its limits go "
+            f"through `{places.NAME} kube`?), or it is another user's, or the hook last ran for it before the last boot or more than "
+            f"{decisions.LIMIT} containers ago{offer}"
         )
     decision = found[0]
     _say(printing.as_json(printing.decision_fields(decision)) if options.json else printing.decision_text(decision))

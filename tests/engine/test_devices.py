@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bed.cells import Mode, cells
+from bed.cells import Mode, cells, diagonal
 from bed.engine import HELD, RESOURCE, Engine
+from bed.setup import define
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 HOLDER = "holder"
 everywhere = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
-pytestmark = everywhere
+diagonally = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +28,7 @@ def held(engine: Engine) -> Iterator[Engine]:
     engine.remove_all()
 
 
+@everywhere
 def test_its_nodes_are_the_devices(held: Engine, loops: tuple[Loop, ...]) -> None:
     """Case 1 on the engine's side."""
     expected = [f"block special file {loop.major:x}:{loop.minor:x}" for loop in loops[:2]]
@@ -34,10 +36,12 @@ def test_its_nodes_are_the_devices(held: Engine, loops: tuple[Loop, ...]) -> Non
     assert held.exec(HOLDER, "stat", "-c", "%F %t:%T", *(loop.node for loop in loops[:2])).out.splitlines() == expected
 
 
+@everywhere
 def test_no_other_node_is_there(held: Engine, loops: tuple[Loop, ...]) -> None:
     assert held.exec(HOLDER, "sh", "-c", "ls -d /dev/loop*").out.split() == [loop.node for loop in loops[:2]]
 
 
+@everywhere
 def test_each_opens_for_reading_and_writing(held: Engine, loops: tuple[Loop, ...]) -> None:
     """Case 8: the node and the cgroup's rule come as a pair."""
     script = " && ".join(f"exec 3<>{loop.node} && echo {loop.name}" for loop in loops[:2])
@@ -45,6 +49,7 @@ def test_each_opens_for_reading_and_writing(held: Engine, loops: tuple[Loop, ...
     assert held.exec(HOLDER, "sh", "-c", script).out.split() == [loop.name for loop in loops[:2]]
 
 
+@everywhere
 def test_another_device_stays_out_of_reach(held: Engine, loops: tuple[Loop, ...]) -> None:
     """A unit that it did not get, by a node that it makes itself: open(2) is refused, or already mknod(2) in a user namespace."""
     other = loops[2]
@@ -58,6 +63,7 @@ def test_another_device_stays_out_of_reach(held: Engine, loops: tuple[Loop, ...]
         assert "mknod" not in result.err, "the device cgroup must refuse, not the missing capability"
 
 
+@everywhere
 def test_its_process_knows_them_by_a_variable(held: Engine, loops: tuple[Loop, ...]) -> None:
     """podman exec does not show what a hook added, the process itself has it."""
     variables = held.exec(HOLDER, "cat", "/proc/1/environ")
@@ -65,15 +71,18 @@ def test_its_process_knows_them_by_a_variable(held: Engine, loops: tuple[Loop, .
     assert f"OCI_UDEV_BED_EXAMPLE_LOOP={loops[0].node},{loops[1].node}" in variables.out.split("\0")
 
 
+@everywhere
 def test_the_standard_devices_still_work(held: Engine) -> None:
     """Case 28."""
     assert held.exec(HOLDER, "sh", "-c", "echo gone >/dev/null && head -c 4 /dev/zero | wc -c").out.strip() == "4"
 
 
+@everywhere
 def test_leases_tell_who_holds_them(held: Engine, loops: tuple[Loop, ...]) -> None:
     assert held.leases() == {HOLDER: tuple(loop.node for loop in loops[:2])}
 
 
+@everywhere
 def test_another_container_is_refused_what_is_held(held: Engine) -> None:
     """podman's user sees the exit status, `why` has the reason."""
     held.refused("second", f"{RESOURCE}: 3", code=HELD)
@@ -82,3 +91,11 @@ def test_another_container_is_refused_what_is_held(held: Engine) -> None:
     assert HOLDER in reason
     assert f"3 of {RESOURCE}" in reason
     assert "second" not in held.leases()
+
+
+@diagonally
+def test_a_path_with_colons_is_given_as_it_is(clean: Engine, loops: tuple[Loop, ...]) -> None:
+    """Case 6: a definition has no HOST:CONTAINER:rwm to be mistaken for."""
+    define(clean.view, loops[:1], 'path = "/dev/odd:dev{index}:rwm"\n')
+
+    assert clean.output(f"{RESOURCE}: 1", "sh", "-c", "exec 3<>/dev/odd:dev0:rwm && echo opened") == "opened\n"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bed.devices import Loop
 
 ONE = f"{RESOURCE}: 1"
-pytestmark = pytest.mark.parametrize("engine", diagonal(Mode.ROOTFUL, Mode.ROOTLESS), indirect=True)
+pytestmark = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
 
 
 def test_a_stopped_container_holds_nothing(clean: Engine) -> None:

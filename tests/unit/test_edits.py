@@ -459,7 +459,7 @@ class TestRights:
                 ROOTLESS,
                 seen_rootless(access=False),
                 "rw",
-                "/dev/ttyUSB0 is crw-rw---- 65534:65534 and you may not read and write it: join its group (`ls -l /dev/ttyUSB0` names it) "
+                "/dev/ttyUSB0 is crw-rw---- 65534:65534 and you may not read and write it: join its group (`ls -l` names it) "
                 'and log in anew, or let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")',
                 id="no rights",
             ),
@@ -467,9 +467,25 @@ class TestRights:
                 ROOTLESS,
                 HostNode(0o664, NOBODY, NOBODY, readable=True, writable=False),
                 "rw",
-                "/dev/ttyUSB0 is crw-rw-r-- 65534:65534 and you may not write it: join its group (`ls -l /dev/ttyUSB0` names it) "
+                "/dev/ttyUSB0 is crw-rw-r-- 65534:65534 and you may not write it: join its group (`ls -l` names it) "
                 'and log in anew, or let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")',
                 id="no right to write",
+            ),
+            pytest.param(
+                ROOTLESS,
+                HostNode(0o640, NOBODY, NOBODY, readable=False, writable=False),
+                "rw",
+                "/dev/ttyUSB0 is crw-r----- 65534:65534 and you may not read and write it: "
+                'let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")',
+                id="its group may not write either",
+            ),
+            pytest.param(
+                ROOTLESS,
+                HostNode(0o660, NOBODY, 0, readable=False, writable=False),
+                "r",
+                "/dev/ttyUSB0 is crw-rw---- 65534:0 and you may not read it: "
+                'let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")',
+                id="its group is root's",
             ),
             pytest.param(
                 replace(ROOTLESS, uid=1000, gid=1000),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -16,7 +17,11 @@ from oci_udev_hook import decisions, engine, log, ociconfig, places, stages
 from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
 from oci_udev_hook.findings import Findings
+from oci_udev_hook.injection import checks
 from oci_udev_hook.run import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PACKAGE = str(Path(stages.__file__).parents[1])
 DEFINITIONS = """
@@ -274,6 +279,117 @@ def test_a_state_whose_bundle_is_the_root_is_found_by_its_lease(run: Run, tmp_pa
     assert json.loads((bundle / "config.json").read_text()) == asked
 
 
+@pytest.fixture(name="journal")
+def fixture_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
+    """A journal of the test's own."""
+    monkeypatch.setattr(log, "_JOURNAL_SOCKET", str(tmp_path / "journal"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
+        listening.bind(log._JOURNAL_SOCKET)
+        listening.setblocking(False)
+        yield listening
+
+
+@pytest.mark.parametrize(
+    ("asked", "priority", "through_structlog", "event"),
+    [
+        pytest.param(
+            "kernel.example/random: 2",
+            6,
+            False,
+            {
+                "requests": ["2 of kernel.example/random"],
+                "units": ["port:/devices/virtual/mem/random", "port:/devices/virtual/mem/urandom"],
+                "outcome": "allotted",
+                "level": "info",
+            },
+            id="allotted",
+        ),
+        pytest.param(
+            "kernel.example/random: 3",
+            3,
+            True,
+            {
+                "requests": ["3 of kernel.example/random"],
+                "units": [],
+                "outcome": "refused",
+                "code": 69,
+                "reason": (
+                    "3 of kernel.example/random were asked for, but only 2 exist: /dev/random and /dev/urandom; "
+                    "ask for fewer or plug in more"
+                ),
+                "level": "error",
+            },
+            id="refused",
+        ),
+        pytest.param(
+            "kernel.example/random: 0", 6, False, {"requests": [], "units": [], "outcome": "nothing", "level": "info"}, id="nothing asked"
+        ),
+    ],
+)
+def test_each_run_is_one_event(
+    run: Run, journal: socket.socket, monkeypatch: pytest.MonkeyPatch, asked: str, priority: int, through_structlog: bool, event: Any
+) -> None:
+    """With container, requests, units, duration, outcome; what went well without structlog, a failure through it."""
+    rendered: list[str] = []
+    monkeypatch.setattr(log, "_render_with_structlog", lambda *words: rendered.append(words[0]) or log._render(*words))
+    monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config(asked)).encode())
+    monkeypatch.setattr(engine, "_write_output", lambda output: None)
+    engine.main(run, "precreate")
+    first, second, message = journal.recv(1 << 16).decode().splitlines()
+    found = json.loads(message.removeprefix("MESSAGE="))
+    duration = found.pop("duration_ms")
+
+    assert (first, second) == (f"PRIORITY={priority}", "SYSLOG_IDENTIFIER=oci-udev-hook")
+    assert found == {"container": ONE, "event": "precreate", **event}
+    assert 0 < duration < 10_000
+    assert bool(rendered) == through_structlog
+    with pytest.raises(BlockingIOError):
+        journal.recv(1)
+
+
+def test_a_start_that_is_refused_after_the_allotting_got_nothing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two nodes at one path: the definition's fault, found last."""
+    folder = Path(run.config_dirs[0], "resources.d")
+    (folder / "60-one.toml").write_text(DEFINITIONS.replace("example/random", "example/one") + 'path = "/dev/one"\n')
+    monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config("kernel.example/one: 2")).encode())
+    code = engine.main(run, "precreate")
+    (decision,) = decisions.find(run.state_dir, ONE)
+
+    assert (code, decision.code, decision.units) == (78, 78, ())
+
+
+def test_create_runtime_refuses_a_host_node_that_is_another_device_now(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The config still has the leased number, but the name was given anew."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 1"))
+    monkeypatch.setattr(checks, "moved", lambda mark, moved=checks.moved: moved(mark, lambda _: os.stat("/dev/zero")))
+    with pytest.raises(UnavailableError) as error:
+        stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
+
+    assert str(error.value) == (
+        "/dev/random, unit port:/devices/virtual/mem/random of kernel.example/random, was c 1:8 when it was allotted and is c 1:5 now; "
+        "start the container again"
+    )
+
+
+def test_nothing_in_the_environment_reaches_the_installed_program(tmp_path: Path) -> None:
+    """Case 34, where an engine hands its own environment on: `-I` and `-S` in the program's first line."""
+    program = tmp_path / "oci-udev-hook"
+    template = (Path(PACKAGE).parent / "packaging" / "oci-udev-hook").read_text(encoding="utf-8")
+    program.write_text(template.replace("@PYTHON@", "/usr/bin/python3").replace("@LIBDIR@", PACKAGE), encoding="utf-8")
+    program.chmod(0o755)
+    evil = tmp_path / "evil"
+    evil.mkdir()
+    for module in ("json", "enum", "sitecustomize", "usercustomize"):
+        (evil / f"{module}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\nraise SystemExit(99)\n")
+    environment = {"PYTHONPATH": str(evil), "PYTHONHOME": str(evil), "PYTHONSTARTUP": str(evil / "json.py"), "HOME": str(evil)}
+    answer = subprocess.run(
+        [program, "precreate"], input=b'{"ociVersion": "1.0.2"}', env=environment, cwd=evil, capture_output=True, check=True
+    )
+
+    assert answer.stdout == b'{"ociVersion": "1.0.2"}'
+    assert not (tmp_path / "ran").exists()
+
+
 def test_a_log_that_fails_changes_nothing_for_the_engine(
     run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -423,7 +539,7 @@ def test_standard_output_carries_a_config_or_nothing(run: Run, tmp_path: Path, s
     ended = subprocess.run(words, env={}, check=False)
 
     assert ended.returncode == code
-    assert code or len(json.loads(answer.read_text())["linux"]["devices"]) == 2
+    assert code or len(json.loads(json.loads(answer.read_text())["annotations"][MARK])["leases"]) == 2
     assert not code or answer.read_text() == ""
 
 

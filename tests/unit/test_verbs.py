@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
 import textwrap
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from oci_udev_hook import engine
+from oci_udev_hook import allocation, engine, places
 from oci_udev_hook.__main__ import main
 from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.inventory import database
@@ -36,9 +37,11 @@ class Person:
         """A definition file."""
         (self.folder / "config" / "resources.d" / name).write_text(textwrap.dedent(text))
 
-    def start(self, container: str, asked: str) -> int:
-        """A container's precreate; its exit code."""
-        config = {"ociVersion": "1.0.2", "annotations": {LIMITS: asked}, "linux": {"cgroupsPath": f"/libpod_parent/libpod-{container}"}}
+    def start(self, container: str, asked: str, name: str = "") -> int:
+        """A container's precreate; its exit code. NAME is what its engine calls it."""
+        names = {"io.kubernetes.pod.name": name.rpartition("-")[0], "io.kubernetes.container.name": name.rpartition("-")[2]} if name else {}
+        path = f"/libpod_parent/libpod-{container}"
+        config = {"ociVersion": "1.0.2", "annotations": {LIMITS: asked, **names}, "linux": {"cgroupsPath": path}}
         self.monkeypatch.setattr(engine, "_read_input", lambda: json.dumps(config).encode())
         self.monkeypatch.setattr(engine, "_write_output", self.answers.append)
         run = Run(User(os.geteuid(), rootless=False), (str(self.folder / "config"),), str(self.folder / "state"))
@@ -67,6 +70,7 @@ class Person:
 def fixture_person(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Person:
     """A host where kernel.example/random has two units and kernel.example/zero one that two may hold, and no container runs."""
     monkeypatch.setattr(rebuild, "leases", lambda *_: ())
+    monkeypatch.setattr(places, "user", lambda: User(os.geteuid(), rootless=False))
     person = Person(tmp_path, capsys, monkeypatch)
     person.define(
         "50-kernel.toml",
@@ -136,6 +140,18 @@ def test_a_lease_is_listed_while_its_engine_lives(person: Person) -> None:
     ]
 
 
+def test_a_lost_ledger_is_read_as_the_next_start_would_make_it(person: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After an upgrade, or `rm`: the living containers' own configs tell."""
+    person.start(ONE, "kernel.example/zero: 1")
+    state = str(person.folder / "state")
+    found = allocation.Ledger.read_only(state).leases()
+    monkeypatch.setattr(rebuild, "leases", lambda *_: found)
+    shutil.rmtree(state)
+
+    assert [lease["container"] for lease in person.json("leases", "--json")["leases"]] == [ONE]
+    assert person.json("devices", "kernel.example/zero", "--json")["devices"][0]["held_by"] == [ONE[:12]]
+
+
 def test_leases_says_what_is_not_counted(person: Person) -> None:
     assert person.says("leases") == (0, "no device is leased\nnot counted: devices given by plain --device or --privileged\n", "")
 
@@ -167,10 +183,44 @@ def test_why_of_a_container_that_the_hook_never_saw(person: Person) -> None:
         69,
         "",
         (
-            "oci-udev-hook: no decision for other is kept in DIR/state/decisions: the hook has not run for it since the last boot, "
-            "or more than 256 containers ago; for another user's container ask as that user\n"
+            "oci-udev-hook: no decision for other is kept in DIR/state/decisions: either it asked for no devices (did its limits go "
+            "through `oci-udev-hook kube`?), or it is another user's, or the hook last ran for it before the last boot or more than "
+            "256 containers ago\n"
         ),
     )
+
+
+def test_why_offers_the_containers_whose_names_hold_what_was_asked(person: Person) -> None:
+    """A person knows the pod's name, and podman has made POD-CONTAINER of it."""
+    person.start(ONE, "kernel.example/zero", name="zigbee-bridge")
+    person.start(TWO, "kernel.example/zero", name="zigbee-web")
+    code, out, err = person.says("why", "zigbee")
+
+    assert (code, out) == (69, "")
+    assert err.endswith("; there are decisions for zigbee-bridge, zigbee-web\n")
+
+
+def test_why_alone_lists_the_last_decisions(person: Person) -> None:
+    """Newest first."""
+    person.start(ONE, "kernel.example/zero", name="zigbee-bridge")
+    person.start(TWO, "kernel.example/random: 3", name="zigbee-web")
+
+    assert person.says("why") == (
+        0,
+        (
+            "CONTAINER      DECISION  EXIT STATUS  TIME\n"
+            "zigbee-web     refused   69           TIME\n"
+            "zigbee-bridge  allotted  0            TIME\n"
+        ),
+        "",
+    )
+
+
+def test_why_of_what_asked_for_a_count_of_none(person: Person) -> None:
+    """The hook ran, and there was nothing to do."""
+    person.start(ONE, "kernel.example/zero: 0")
+
+    assert person.says("why", "1f1f") == (0, "1f1f1f1f1f1f: asked for nothing at precreate, TIME\n", "")
 
 
 def test_release_of_a_living_container_needs_force(person: Person) -> None:

@@ -45,18 +45,18 @@ class Ledger(View):
         self._descriptor = -1
 
     @classmethod
-    def read_only(cls, folder: str, *, uid: int = 0, boot: str | None = None, history_path: str | None = None) -> View:
-        """A look at the ledger in FOLDER that needs neither the lock nor a right; a missing folder is an empty ledger.
+    def read_only(cls, folder: str, *, uid: int = 0, boot: str | None = None, missing_is_lost: bool = False) -> View:
+        """A look at the ledger in FOLDER that needs neither the lock nor a right.
 
-        Raises ConfigurationError.
+        A missing one is empty, or if MISSING_IS_LOST what the next start would make of the living containers. Raises ConfigurationError.
         """
-        return View(folder, uid=uid, boot=boot, history_path=history_path).load()
+        return View(folder, uid=uid, boot=boot).load(missing_is_lost=missing_is_lost)
 
     def __enter__(self) -> Self:
         places.make_state_dir(self.folder)
         self._descriptor = lock.acquire(f"{self.folder}/{_LOCK}", self._wait)
         try:
-            self.load()
+            self._load_to_write()
         except BaseException:
             self.__exit__()
             raise
@@ -66,7 +66,7 @@ class Ledger(View):
         os.close(self._descriptor)
         self._descriptor = -1
 
-    def load(self) -> Ledger:
+    def _load_to_write(self) -> None:
         """Read the file; one that is damaged or missing (after a boot, but also after `rm`) is made anew from the living containers.
 
         Raises ConfigurationError.
@@ -81,7 +81,6 @@ class Ledger(View):
             self._write()
         else:
             self._records = found
-        return self
 
     def _set_aside(self) -> None:
         """Keep the damaged file under another name, too.

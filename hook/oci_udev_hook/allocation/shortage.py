@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..errors import HookError
-    from ..model import Lease, Unit
+    from ..model import Lease, Resource, Unit
     from .allocate import Pool, Situation
 
 _MOST = 8  #: how many of a kind a sentence names
@@ -62,14 +62,30 @@ def _missing_sentence(situation: Situation, pool: Pool, units: tuple[Unit, ...])
     near = situation.near.get(pool.resource.name, ())
     nearly = f" ({'; '.join(_shortened(near))})" if near else ""
     if not units:
-        return f"{_asked(pool)}, but none exists on this host{nearly}; plug it in and try again"
+        return f"{_asked(pool)}, but {_none(pool.resource, nearly)}{_as_count(pool)}"
     if not pool.units:
         there = f"there {'is' if len(units) == 1 else 'are'} {_both([_described(unit) for unit in units])}"
-        return f"{_asked(pool)}, but no unit has that name, {there}{nearly}; name {'this one' if len(units) == 1 else 'one of these'}"
+        this = "this one" if len(units) == 1 else "one of these"
+        return f"{_asked(pool)}, but no unit has that name, {there}{nearly}; name {this}{_as_count(pool)}"
     if pool.count <= len(pool.units):
         return f"{_asked(pool, pool.units)}, but this container's other requests take the same devices; ask for fewer"
     found = _both([_with_trouble(situation, pool, unit) for unit in pool.units])
     return f"{_asked(pool)}, but only {_exist(len(pool.units))}: {found}{nearly}; ask for fewer or plug in more"
+
+
+def _none(resource: Resource, nearly: str) -> str:
+    """That nothing is of RESOURCE, and what to do: to plug it in, or to mend the definition if a file has one."""
+    if not resource.source.startswith("/"):
+        return f"none exists on this host{nearly}; plug it in and try again"
+    there = "`udevadm info --attribute-walk /dev/NODE`" if resource.rules else "what is below /dev"
+    nothing = f"nothing on this host matches its definition in {resource.source}{nearly}"
+    return f"{nothing}; plug it in, or compare the definition with {there}"
+
+
+def _as_count(pool: Pool) -> str:
+    """How to ask for a number of units, for who has written one behind the `=`, where a unit's name stands."""
+    name = pool.request.unit or ""
+    return f'; for a count write "{pool.resource.name}: {name}"' if name.isascii() and name.isdecimal() else ""
 
 
 def _refused_sentence(situation: Situation, pool: Pool) -> str:
@@ -77,8 +93,9 @@ def _refused_sentence(situation: Situation, pool: Pool) -> str:
     parts = _barred(situation, pool)
     if not parts:
         parts = list(dict.fromkeys([_TAKEN, *[part for other in situation.pools for part in _barred(situation, other)]]))
-    fewer = ", or ask for fewer" if pool.count > 1 else ""
-    return f"{_asked(pool, pool.units)}, but {_both(parts)}; give this user the right to open it{fewer}"
+    told = all(_way_out(reason) for reason in situation.unusable.values())
+    ways_out = ["give this user the right to open it"] * (not told) + ["ask for fewer"] * (pool.count > 1)
+    return f"{_asked(pool, pool.units)}, but {_both(parts)}" + ("; " + ", or ".join(ways_out) if ways_out else "")
 
 
 def _held_sentence(situation: Situation, pool: Pool) -> str:
@@ -113,9 +130,25 @@ def _held_parts(situation: Situation, pool: Pool, held: list[Unit]) -> list[str]
 
 
 def _barred(situation: Situation, pool: Pool) -> list[str]:
-    """The units of POOL that this user may not open, with the reasons."""
-    reasons = situation.unusable
-    return [f"{_node(unit)} cannot be used: {reasons[unit.identity]}" for unit in pool.units if unit.identity in reasons]
+    """The units of POOL that this user may not open, with the reasons, one clause for those that one way out is for."""
+    by_way_out: dict[str, list[str]] = {}
+    for unit in pool.units:
+        reason = situation.unusable.get(unit.identity)
+        if reason is not None:
+            why = _cause(reason)
+            said = why if why.startswith(f"{_node(unit)} is ") else f"{_node(unit)} cannot be used: {why}"
+            by_way_out.setdefault(_way_out(reason), []).append(said)
+    return [", ".join(_shortened(said)) + (f": {way_out}" if way_out else "") for way_out, said in by_way_out.items()]
+
+
+def _cause(reason: str) -> str:
+    """REASON, why a unit cannot be used, without the way out."""
+    return reason.rpartition(": ")[0] or reason
+
+
+def _way_out(reason: str) -> str:
+    """What stands behind the last colon of REASON, empty if it has none."""
+    return reason.rpartition(": ")[2] if ": " in reason else ""
 
 
 def _asked(pool: Pool, units: Sequence[Unit] = ()) -> str:
@@ -143,7 +176,7 @@ def _described(unit: Unit) -> str:
 def _with_trouble(situation: Situation, pool: Pool, unit: Unit) -> str:
     """UNIT by its node, with why it could not be had anyway."""
     if unit.identity in situation.unusable:
-        return f"{_node(unit)} (cannot be used: {situation.unusable[unit.identity]})"
+        return f"{_node(unit)} (cannot be used: {_cause(situation.unusable[unit.identity])})"
     if not situation.free(pool.resource, unit):
         return f"{_node(unit)} (held by {_both(_holders(situation, unit))})"
     return _node(unit)

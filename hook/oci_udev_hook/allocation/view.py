@@ -48,12 +48,17 @@ class View:
         self._records = records.Records({}, uid)
         self._dead: set[str] = set()
 
-    def load(self) -> View:
-        """Read the file; a missing one is empty. Raises ConfigurationError."""
+    def load(self, *, missing_is_lost: bool = False) -> View:
+        """Read the file. A missing one is empty, or if MISSING_IS_LOST made anew from the living containers. Raises ConfigurationError."""
         try:
-            self._records = self._read() or self._records
+            found = self._read()
         except typed.TypedError as error:
             self._refuse_anothers(error)
+            self._restore()
+            return self
+        if found is not None:
+            self._records = found
+        elif missing_is_lost:
             self._restore()
         return self
 

@@ -26,7 +26,7 @@ _DEFAULT_DEVICES = {
     "/dev/ptmx": "c 5:2",
 }
 #: Links and file systems that it makes below /dev and beside it; nothing may appear there or below.
-_KEPT = ("/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/core", "/dev/pts", "/dev/shm", "/dev/mqueue", "/proc", "/sys")  # noqa: S108
+_KEPT = ("/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/core", "/dev/pts", "/dev/shm", "/dev/mqueue", "/proc", "/sys")  # noqa: S108 — a place in containers
 _PATH_MAX = 4096  #: limits.h of the kernel, the closing zero counts
 _NAME_MAX = 255
 

@@ -20,7 +20,10 @@ _WORDS = {4: "read", 2: "write", 6: "read and write"}
 
 
 def unusable(container: Container, unit: Unit, resource: Resource) -> str | None:
-    """Why UNIT would be of no use in a rootless CONTAINER, with the way out; None if it is of use or the container is not rootless."""
+    """Why UNIT would be of no use in a rootless CONTAINER; None if it is of use or the container is not rootless.
+
+    Behind the reason's colon stands the way out, the same words for each node that it is the same for.
+    """
     if not container.rootless:
         return None
     for device in unit.devices:
@@ -54,10 +57,10 @@ def _denied(container: Container, device: Device, node: HostNode, asked: int) ->
     name = f"{device.devnode} is {shown(device, node)}"
     user = (4 if node.readable else 0) | (2 if node.writable else 0)
     if asked & ~user:
-        return (
-            f"{name} and you may not {_WORDS[asked & ~user]} it: join its group (`ls -l {device.devnode}` names it) and log in anew, "
-            'or let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")'
-        )
+        # Group 0 is root's, or in podman's user namespace the user's own; 65534 may be root's as well, `ls -l` on the host tells.
+        by_group = "join its group (`ls -l` names it) and log in anew, or " if node.gid != 0 and asked & ~(node.mode >> 3) == 0 else ""
+        way_out = f'{by_group}let a udev rule give it to you (MODE=, GROUP=, or TAG+="uaccess")'
+        return f"{name} and you may not {_WORDS[asked & ~user]} it: {way_out}"
     lacking = asked & ~_own_rights(container, node)
     if lacking and node.uid == 0:
         return (

@@ -19,7 +19,7 @@ _SUFFIXES = {
     "n": (10, -9), "u": (10, -6), "m": (10, -3), "": (10, 0),
     "k": (10, 3), "M": (10, 6), "G": (10, 9), "T": (10, 12), "P": (10, 15), "E": (10, 18),
     "Ki": (2, 10), "Mi": (2, 20), "Gi": (2, 30), "Ti": (2, 40), "Pi": (2, 50), "Ei": (2, 60),
-}  # fmt: skip
+}  # fmt: skip — as the tables of Kubernetes have them
 
 
 class QuantityError(UsageError):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _EPILOG = """\
 stages, run by engines: precreate createRuntime poststop
 exit codes: 0 done; 64 the asker's fault; 69 no such resource or too few of it; 75 enough exist but are held;
-77 refused; 78 a bad definition or installation; 70 a fault of this program"""
+77 refused: your own rights do not suffice; 78 a bad definition or installation; 70 a fault of this program"""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -20,6 +20,7 @@ from oci_udev_hook.model import (
     Process,
     Request,
     Resource,
+    Rule,
     Unit,
 )
 
@@ -376,6 +377,88 @@ class TestShortage:
         """Exit code 77."""
         with pytest.raises(RefusedError, match=whole(message)):
             allot(asked, unusable={A.identity: "user tb is not in group dialout"})
+
+    @pytest.mark.parametrize(
+        ("asked", "ways_out", "message"),
+        [
+            pytest.param(
+                Request(FOO, 1),
+                ("join its group", "join its group"),
+                f"1 of {FOO} was asked for and 2 exist, but /dev/ttyUSB0 is c 0:20 and you may not read it, "
+                "/dev/ttyUSB1 is c 0:20 and you may not read it: join its group",
+                id="one way out for both",
+            ),
+            pytest.param(
+                Request(FOO, 2),
+                ("join its group", "let a udev rule give it to you"),
+                f"2 of {FOO} were asked for and 2 exist, but /dev/ttyUSB0 is c 0:20 and you may not read it: join its group and "
+                "/dev/ttyUSB1 is c 0:20 and you may not read it: let a udev rule give it to you, or ask for fewer",
+                id="two ways out",
+            ),
+        ],
+    )
+    def test_a_way_out_is_told_once(self, asked: Request, ways_out: tuple[str, str], message: str) -> None:
+        """Behind the devices that it is for, and not again at the end."""
+        reasons = {
+            own.identity: f"/dev/ttyUSB{index} is c 0:20 and you may not read it: {ways_out[index]}" for index, own in enumerate((A, B))
+        }
+        with pytest.raises(RefusedError, match=whole(message)):
+            allot(asked, unusable=reasons)
+
+    def test_a_way_out_is_left_out_where_it_is_not_enough(self) -> None:
+        """More have to be plugged in."""
+        message = (
+            f"2 of {FOO} were asked for, but only 1 exists: /dev/ttyUSB0 (cannot be used: /dev/ttyUSB0 is c 0:20); "
+            "ask for fewer or plug in more"
+        )
+        with pytest.raises(UnavailableError, match=whole(message)):
+            allot(Request(FOO, 2), units={FOO: (A,)}, unusable={A.identity: "/dev/ttyUSB0 is c 0:20: join its group"})
+
+    @pytest.mark.parametrize(
+        ("resource", "near", "message"),
+        [
+            pytest.param(
+                Resource(FOO, rules=(Rule("", ()),), source="/etc/60-t.toml"),
+                (),
+                "nothing on this host matches its definition in /etc/60-t.toml; "
+                "plug it in, or compare the definition with `udevadm info --attribute-walk /dev/NODE`",
+                id="match lines",
+            ),
+            pytest.param(
+                Resource(FOO, rules=(Rule("", ()),), source="/etc/60-t.toml"),
+                ("/dev/ttyUSB3 nearly matches", "/dev/ttyUSB4 nearly matches"),
+                "nothing on this host matches its definition in /etc/60-t.toml (/dev/ttyUSB3 nearly matches; /dev/ttyUSB4 nearly matches); "
+                "plug it in, or compare the definition with `udevadm info --attribute-walk /dev/NODE`",
+                id="near misses",
+            ),
+            pytest.param(
+                Resource(FOO, paths=("/dev/x*",), source="/etc/60-t.toml"),
+                (),
+                "nothing on this host matches its definition in /etc/60-t.toml; "
+                "plug it in, or compare the definition with what is below /dev",
+                id="paths only",
+            ),
+            pytest.param(
+                Resource(FOO, source="udev"), (), "none exists on this host; plug it in and try again", id="marked by a udev rule"
+            ),
+        ],
+    )
+    def test_a_definition_that_nothing_matches_is_named(self, resource: Resource, near: tuple[str, ...], message: str) -> None:
+        """The device may be there, and the definition wrong."""
+        with pytest.raises(UnavailableError, match=whole(f"1 of {FOO} was asked for, but {message}")):
+            allot((Request(FOO), resource), units={}, near={FOO: near})
+
+    @pytest.mark.parametrize(
+        ("there", "message"),
+        [
+            pytest.param((B,), "no unit has that name, there is SERIAL1 (/dev/ttyUSB1); name this one", id="another is there"),
+            pytest.param((), "none exists on this host; plug it in and try again", id="none is there"),
+        ],
+    )
+    def test_a_number_as_a_units_name_may_be_meant_as_a_count(self, there: tuple[Unit, ...], message: str) -> None:
+        """`foo=2` in place of `foo: 2`."""
+        with pytest.raises(UnavailableError, match=whole(f'{FOO}=2 was asked for, but {message}; for a count write "{FOO}: 2"')):
+            allot(Request(FOO, unit="2"), units={FOO: there})
 
     def test_rights_are_told_along_with_holders(self) -> None:
         """Three exist, one is held, one may not be opened: stopping the holder is enough."""

@@ -75,7 +75,8 @@ def allocate(
 
     UNITS are a resource's, in their stable order. LEASES are others' that live. PREVIOUS are the identities that the container held
     last time, which come first again; then come those that fewest hold. UNUSABLE has a reason for each identity that this user may
-    not open, with the way out behind its last colon if it has one, NEAR for each resource the sentences on devices that nearly matched. UID is the asker's, to tell whose ledger a lease is in.
+    not open, with the way out behind its last colon if it has one; NEAR for each resource the sentences on devices that nearly
+    matched. UID is the asker's, to tell whose ledger a lease is in.
 
     Raises UsageError for a unit's name that fits several; and for all shortages at once UnavailableError where fewer exist than
     asked, else RefusedError where only rights are lacking, else HeldError.

@@ -93,9 +93,9 @@ def _refused_sentence(situation: Situation, pool: Pool) -> str:
     parts = _barred(situation, pool)
     if not parts:
         parts = list(dict.fromkeys([_TAKEN, *[part for other in situation.pools for part in _barred(situation, other)]]))
-    told = all(_way_out(reason) for reason in situation.unusable.values())
-    ways_out = ["give this user the right to open it"] * (not told) + ["ask for fewer"] * (pool.count > 1)
-    return f"{_asked(pool, pool.units)}, but {_both(parts)}" + ("; " + ", or ".join(ways_out) if ways_out else "")
+    way_out = "" if all(map(_way_out, situation.unusable.values())) else "; give this user the right to open it"
+    fewer = ", or ask for fewer" if pool.count > 1 else ""
+    return f"{_asked(pool, pool.units)}, but {_both(parts)}{way_out}{fewer}"
 
 
 def _held_sentence(situation: Situation, pool: Pool) -> str:

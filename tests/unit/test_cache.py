@@ -187,7 +187,7 @@ def test_a_file_that_has_just_changed_is_not_kept_yet(host: Host, monkeypatch: p
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_kept(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = resources._sources((str(host.folder),))
+    found, _ = resources._sources((str(host.folder),))
     (host.files / "a.toml").write_text(GOOD.format("longer"), encoding="utf-8")
     catalog, settled = definitions.read(found)
     assert list(catalog.resources) == ["a.example/longer"]

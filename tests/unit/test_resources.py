@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from oci_udev_hook.inventory import cache as cached
 from oci_udev_hook.inventory import resources
 from oci_udev_hook.inventory.catalog import Catalog
+from oci_udev_hook.model import Resource
 
 GOOD = '[[resource]]\nname = "a.example/{}"\npaths = ["/dev/x"]\n'
 
@@ -79,6 +81,73 @@ def test_a_link_to_a_file_is_that_file(dirs: tuple[str, str, str], tmp_path: Pat
     (tmp_path / "elsewhere").write_text(GOOD.format("x"), encoding="utf-8")
     Path(dirs[2], "resources.d", "x.toml").symlink_to(tmp_path / "elsewhere")
     assert names(dirs) == ["x"]
+
+
+@pytest.mark.parametrize("name", ["60-t.conf", "60-t.yaml", "60-t.yml", "60-t.tml", "60-t.TOML", "60-t.Json", "60-t.txt", "60-t"])
+def test_a_file_that_was_meant_as_a_definition_is_told(dirs: tuple[str, str, str], name: str) -> None:
+    path = write(dirs[2], name, "?")
+    assert resources.load(dirs) == Catalog({}, ignored=(f"{path} is not read: definition files end in .toml or .json",))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "README",
+        "README.txt",
+        "x.toml~",
+        "x~",
+        "#x#",
+        "x.toml.swp",
+        "x.toml.bak",
+        "x.toml.rpmsave",
+        "x.toml.dpkg-old",
+        ".x.conf",
+        ".x",
+        "x.pem",
+        "x\ny",
+    ],
+)
+def test_a_file_of_quite_another_name_is_passed_over(dirs: tuple[str, str, str], name: str) -> None:
+    """Among them what editors and package managers leave."""
+    write(dirs[2], name, "?")
+    assert resources.load(dirs) == Catalog({})
+
+
+def test_a_folder_among_the_definitions_is_passed_over(dirs: tuple[str, str, str]) -> None:
+    Path(dirs[2], "resources.d", "old").mkdir()
+    assert resources.load(dirs) == Catalog({})
+
+
+def test_ignored_files_are_told_whatever_the_cache_has(dirs: tuple[str, str, str], tmp_path: Path) -> None:
+    cache = str(tmp_path / "cache")
+    cached.store(cache, resources._key(resources._sources(dirs)[0]), Catalog({}, faults=("kept",)))
+    paths = [write(dirs[0], "b.conf"), write(dirs[2], "a.conf"), write(dirs[2], "b.yml")]
+    told = tuple(f"{path} is not read: definition files end in .toml or .json" for path in paths)
+    assert resources.load(dirs, cache) == Catalog({}, faults=("kept",), ignored=told)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        pytest.param("nu.example/consol", "nu.example/console", id="kind"),
+        pytest.param("nu.exampel/console", "nu.example/console", id="domain"),
+        pytest.param("nu.exampel/Console", "nu.example/console", id="both"),
+        pytest.param("nu.example/rgn", "nu.example/rng", id="a faulty one"),
+    ],
+)
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(name: str, meant: str) -> None:
+    """Then it is beside the point that udev rules cannot mark any."""
+    known = Catalog({one: Resource(one) for one in ("nu.example/console", "other.test/consol")}, {"nu.example/rng": "why"}, unmarked="x")
+    assert (
+        known.why_not(name) == f"{name} is not defined on this host, did you mean {meant}? `oci-udev-hook resources` lists those that are"
+    )
+
+
+@pytest.mark.parametrize("name", ["nu.example/gpu", "hardware-vendor.test/console"])
+def test_a_name_that_is_far_from_all_was_no_slip(name: str) -> None:
+    """Though most of it, the domain or the kind, is that of another."""
+    known = Catalog({"nu.example/console": Resource("nu.example/console")})
+    assert known.why_not(name) == f"{name} is not defined on this host; `oci-udev-hook resources` lists those that are"
 
 
 @pytest.mark.parametrize("name", ["README", "x.toml~", "x.toml.dpkg-new", ".x.toml", ".#x.toml", "x.TOML", "toml"])

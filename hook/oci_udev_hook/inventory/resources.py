@@ -12,7 +12,7 @@ import os
 import stat
 
 from .. import __version__
-from ..frozen import frozen
+from ..frozen import frozen, replace
 from . import cache as kept
 
 TYPE_CHECKING = False
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _FOLDER = "resources.d"
 _SUFFIXES = (".toml", ".json")
+#: What definition files are called by mistake. Editors and package managers leave others (`x.toml~`, `x.toml.dpkg-old`) on purpose.
+_MISTAKEN = ("", ".conf", ".json", ".tml", ".toml", ".txt", ".yaml", ".yml")
 SIZE_MAX = 1024 * 1024  #: bytes of a definition file
 SCHEMA = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schema", "resource-1.json")
 _DEV_NULL = os.makedev(1, 3)  # Documentation/admin-guide/devices.txt of the kernel
@@ -40,7 +42,7 @@ def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
 
     Raises nothing for a bad file: the catalog tells of it, and other files count. Raises ConfigurationError if jsonschema is not there.
     """
-    found = _sources(config_dirs)
+    found, ignored = _sources(config_dirs)
     key = _key(found)
     catalog = kept.fetch(cache, key) if cache else None
     if catalog is None:
@@ -49,12 +51,14 @@ def load(config_dirs: tuple[str, ...], cache: str | None = None) -> Catalog:
         catalog, settled = definitions.read(found)
         if cache and settled:
             kept.store(cache, key, catalog)
-    return catalog
+    # Not in the cache, since each start lists the folders anyway.
+    return replace(catalog, ignored=ignored) if ignored else catalog
 
 
-def _sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
-    """The definition files that count, sorted by name, and what is in the way of finding more."""
+def _sources(config_dirs: tuple[str, ...]) -> tuple[tuple[Source, ...], tuple[str, ...]]:
+    """The definition files that count, sorted by name, and what is in the way of finding more; a sentence for each ignored one."""
     troubles = []
+    ignored = []
     paths: dict[str, str] = {}
     for folder in [f"{directory}/{_FOLDER}" for directory in config_dirs]:
         try:
@@ -64,10 +68,19 @@ def _sources(config_dirs: tuple[str, ...]) -> tuple[Source, ...]:
         except OSError as error:
             troubles.append(Source(folder, trouble=f"cannot be listed: {error.strerror}"))
             continue
+        ignored += [f"{folder}/{name}" for name in sorted(names) if _mistaken(name) and os.path.isfile(f"{folder}/{name}")]
         names = [name for name in names if name.endswith(_SUFFIXES) and name[0] != "."]
         paths.update({name: f"{folder}/{name}" for name in names if name.isprintable()})
         troubles += [Source(f"{folder}/{name!a}", trouble="has a name that cannot be printed") for name in names if not name.isprintable()]
-    return (*troubles, *filter(None, [_source(paths[name]) for name in sorted(paths)]))
+    sources = (*troubles, *filter(None, [_source(paths[name]) for name in sorted(paths)]))
+    return sources, tuple([f"{path} is not read: definition files end in {' or '.join(_SUFFIXES)}" for path in ignored])
+
+
+def _mistaken(name: str) -> bool:
+    """Whether NAME looks like that of a definition file without being one."""
+    if name.endswith((*_SUFFIXES, "~", "#")) or name.startswith((".", "README")) or not name.isprintable():
+        return False
+    return os.path.splitext(name)[1].lower() in _MISTAKEN
 
 
 def _source(path: str) -> Source | None:

@@ -96,6 +96,16 @@ def test_a_value_holds_requests_in_the_order_of_writing(value: str, requests: tu
             id="no space behind the colon",
         ),
         pytest.param(
+            f"{FOO} 2",
+            [
+                (
+                    f'"{FOO} 2" cannot be asked for: the kind "foo 2" may hold only letters, digits, "-", "_" and "."; '
+                    "between a name and its count stand a colon and a space"
+                )
+            ],
+            id="no colon",
+        ),
+        pytest.param(
             "podman.io/device=/dev/fuse: 1, io.podman.device/fuse",
             [
                 (

@@ -75,7 +75,7 @@ def test_no_variables_are_not_the_default_ones(tmp_path: Path) -> None:
 #: What a resource says besides its name, and the predicates of what is wrong with it, each behind `resource[0]`.
 BAD_RESOURCES: list[Any] = [
     pytest.param("", [" has neither match nor paths, one of them must say which devices belong to it"], id="neither match nor paths"),
-    pytest.param('match = "x"', ['.match is "x", it must be a list of lines: match = ["…"]'], id="match no list"),
+    pytest.param('match = "x"', [".match is \"x\", it must be a list of lines: match = ['…']"], id="match no list"),
     pytest.param("match = []", [".match is empty"], id="no line"),
     pytest.param("match = [1]", [".match[0] is 1, it must be a string"], id="line no text"),
     pytest.param("match = ['']", [".match[0] is empty"], id="empty line"),
@@ -208,10 +208,23 @@ def test_a_faulty_file_gives_no_resources_and_is_readable(bad: tuple[str, Catalo
 #: Whole JSON files and what is wrong with each.
 BAD_FILES: list[Any] = [
     pytest.param([1], ["the file is [1], it must be a table"], id="list"),
-    pytest.param({"resources": []}, ['the file has the key "resources", it can have nothing but resource'], id="other key"),
+    pytest.param(
+        {"resources": []}, ['the file has the key "resources", it can have nothing but resource: write [[resource]]'], id="resources"
+    ),
+    pytest.param({"devices": []}, ['the file has the key "devices", it can have nothing but resource'], id="other key"),
+    pytest.param({"name": NAME}, ["the file has the key name outside of a resource: put [[resource]] above it"], id="a field at the top"),
+    pytest.param(
+        {"name": NAME, "match": [], "sharing": 2, "x": 1, "Resource": []},
+        [
+            "the file has the keys name, match and sharing outside of a resource: put [[resource]] above them",
+            'the file has the key "x", it can have nothing but resource',
+            'the file has the key "Resource", it can have nothing but resource: write [[resource]]',
+        ],
+        id="fields at the top",
+    ),
     pytest.param(
         {"resource": {"name": NAME}},
-        [f'resource is {{"name": "{NAME}"}}, it must be a list: with [[resource]], in two pairs of brackets, each begins'],
+        [f'resource is {{"name": "{NAME}"}}, it must be a list: write [[resource]], with two pairs of brackets'],
         id="table",
     ),
     pytest.param({"resource": [1]}, ["resource[0] is 1, it must be a table"], id="resource no table"),
@@ -333,6 +346,27 @@ def test_a_file_that_is_no_data_is_unreadable(tmp_path: Path, name: str, content
         assert catalog.why_not(NAME) == f"{NAME} is not defined on this host, {unless}"
 
 
+@pytest.mark.parametrize(
+    ("text", "fault", "hinted"),
+    [
+        pytest.param('match = ["KERNEL=="tty42""]', "Unclosed array (at line 2, column 20)", True, id="list"),
+        pytest.param('match = [\n  "ATTRS{idVendor}!="0403"",\n]', "Unclosed array (at line 3, column 22)", True, id="a line of its own"),
+        pytest.param(
+            'match="TAG=="a""', "Expected newline or end of document after a statement (at line 2, column 14)", True, id="no list"
+        ),
+        pytest.param('match = ["KERNEL=="', "Unclosed array (at end of document)", True, id="end of the document"),
+        pytest.param(
+            'match = [\'KERNEL=="a", TAG=="b"\' x', "Unclosed array (at line 2, column 34)", False, id="single quotes, another fault"
+        ),
+        pytest.param('env = {A="b', "Illegal character '\\n' (at line 2, column 12)", False, id="no match line"),
+    ],
+)
+def test_a_match_line_in_double_quotes_is_told_from_other_bad_toml(tmp_path: Path, text: str, fault: str, hinted: bool) -> None:
+    catalog = load(tmp_path, a_toml=f"[[resource]]\n{text}\n")
+    hint = """; a match line stands in single quotes: match = ['KERNEL=="tty42"']""" if hinted else ""
+    assert catalog.faults == (f"{tmp_path}/resources.d/a.toml: is no TOML: {fault}{hint}",)
+
+
 def test_other_files_count_and_a_name_in_two_is_in_none(tmp_path: Path) -> None:
     good = '[[resource]]\nname = "a.example/{}"\npaths = ["/dev/x"]\n'
     folder = f"{tmp_path}/resources.d"
@@ -377,7 +411,7 @@ def test_a_file_is_opened_without_waiting_for_anyone(tmp_path: Path) -> None:
 def test_what_a_file_has_become_since_it_was_seen_is_told(tmp_path: Path, change: Callable[[str], object], predicate: str) -> None:
     """It does not count as an empty one, nor with its first part only."""
     load(tmp_path, a_toml=resource("links = true"))
-    found = resources._sources((str(tmp_path),))
+    found, _ = resources._sources((str(tmp_path),))
     path = found[0].path
     os.unlink(path)
     change(path)

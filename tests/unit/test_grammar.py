@@ -103,7 +103,21 @@ def test_a_term_keeps_its_text() -> None:
         pytest.param(r'KERNEL==e"\ud800"', [UNKNOWN_ESCAPE], id="surrogate"),
         pytest.param('KERNEL=="a', ["column 9: the value of KERNEL has no closing quote"], id="open quote"),
         pytest.param('KERNEL=="a\\"', ["column 9: the value of KERNEL has no closing quote"], id="escaped quote"),
-        pytest.param('KERNEL==a"', ['column 9: behind KERNEL== must come a value in double quotes, not "a"'], id="no quote"),
+        pytest.param('KERNEL==a"', ['column 9: behind KERNEL== must come a value in double quotes, write KERNEL=="a"'], id="no quote"),
+        *[
+            pytest.param(line, [f"column {column}: behind {key} must come a value in double quotes, {hint}"], id=line)
+            for line, column, key, hint in (
+                ("KERNEL==tty42", 9, "KERNEL==", 'write KERNEL=="tty42"'),
+                ("KERNEL=='tty42'", 9, "KERNEL==", 'write KERNEL=="tty42"'),
+                ("KERNEL=='tty 42', TAG==\"a\"", 9, "KERNEL==", 'write KERNEL=="tty 42"'),
+                ('KERNEL==\'tty42, TAG=="a"', 9, "KERNEL==", 'write KERNEL=="tty42"'),
+                ('ATTRS{idVendor} != 0403 TAG=="a"', 20, "ATTRS!=", 'write ATTRS{idVendor}!="0403"'),
+                ("KERNEL=tty42,TAG==a", 8, "KERNEL=", 'write KERNEL=="tty42"'),
+                ("KERNEL==''", 9, "KERNEL==", 'not "\'"'),
+                ("KERNEL==,", 9, "KERNEL==", 'not ","'),
+                ("RUN+=x", 6, "RUN+=", 'not "x"'),
+            )
+        ],
         pytest.param("KERNEL==", ["column 9: behind KERNEL== must come a value in double quotes, not the end of the line"], id="no value"),
         pytest.param("KERNEL", ["column 7: behind KERNEL must come == or !=, not the end of the line"], id="no operator"),
         pytest.param('KERNEL "a"', ['column 8: behind KERNEL must come == or !=, not """'], id="no operator but a value"),

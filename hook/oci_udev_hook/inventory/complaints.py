@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _TYPES = {"string": "a string", "integer": "a whole number", "boolean": "true or false", "array": "a list", "object": "a table"}
 _LATER = ("unit", "with", "order", "udev", "mounts", "who")  #: fields that are described but not in this version
 _HINTS = {
-    "resource": "a list: with [[resource]], in two pairs of brackets, each begins",
-    "match": 'a list of lines: match = ["…"]',
+    "resource": "a list: write [[resource]], with two pairs of brackets",
+    "match": "a list of lines: match = ['…']",
     "paths": 'a list of paths: paths = ["/dev/…"]',
     "mode": 'a string of octal digits as in "0660"',
 }
@@ -87,15 +87,31 @@ def _any_of(_: Any) -> Iterator[str]:
 
 def _additional(error: Any) -> Iterator[str]:
     known = error.schema["properties"]
+    if not error.absolute_path:
+        yield from _at_the_top([key for key in error.instance if key not in known], known["resource"]["items"]["properties"])
+        return
     for field in error.instance:
         if field in known:
             continue
-        if not error.absolute_path:
-            yield f'has the key "{field}", it can have nothing but resource'
-        elif field in _LATER:
+        if field in _LATER:
             yield f"has the field {field}, which this version does not know yet; take it out"
         else:
             yield f'has the field "{field}", {_meant(field, tuple(known))}'
+
+
+def _at_the_top(keys: list[str], fields: tuple[str, ...]) -> Iterator[str]:
+    """What is wrong with KEYS beside `resource`; FIELDS are what a resource can have."""
+    from difflib import get_close_matches
+
+    astray = [key for key in keys if key in fields]
+    if astray:
+        *first, last = astray
+        named = f"the keys {', '.join(first)} and {last}" if first else f"the key {last}"
+        yield f"has {named} outside of a resource: put [[resource]] above {'them' if first else 'it'}"
+    for key in keys:
+        if key not in fields:
+            hint = ": write [[resource]]" if get_close_matches(key.lower(), ("resource",)) else ""
+            yield f'has the key "{key}", it can have nothing but resource{hint}'
 
 
 def _meant(field: str, known: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ Loaded only when the cache does not know the files.
 from __future__ import annotations
 
 import json
+import re
 import time
 
 from ..files import read as read_file
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _TICK = 20_000_000  #: nanoseconds, twice the longest tick (HZ=100) of the clock that inodes' times are taken from
 _COARSE_TICK = 2_000_000_000  #: the same where the file system keeps whole seconds, or two of them
+_QUOTED_TWICE = re.compile(r'''(?:^|[\[,=\s])"\s*[A-Z]+(?:\{[^}"']*\})?\s*[=!]="''')  #: a match line that double quotes begin
 _FAULTS_SHOWN = 3  #: how many of a file's faults a refused request is told
 
 
@@ -79,21 +81,31 @@ def _settled(changed: int, now: int) -> bool:
 
 def _data(path: str, content: bytes) -> object:
     """What CONTENT says as TOML or JSON. Raises UnreadableError."""
-    form = "TOML" if path.endswith(".toml") else "JSON"
     try:
         text = content.decode()
-        if form == "JSON":
-            return _whole(json.loads(text, object_pairs_hook=_once))
-        import tomllib
-
-        return tomllib.loads(text)
+        return _toml(text) if path.endswith(".toml") else _whole(json.loads(text, object_pairs_hook=_once))
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise _UnreadableError(f"is no UTF-8 text (at line {line})") from None
     except json.JSONDecodeError as error:
         raise _UnreadableError(f"is no JSON: {error.msg} (at line {error.lineno}, column {error.colno})") from None
     except ValueError as error:
-        raise _UnreadableError(f"is no {form}: {error}") from None
+        raise _UnreadableError(f"is no JSON: {error}") from None
+
+
+def _toml(text: str) -> object:
+    """What TEXT says as TOML. Raises UnreadableError."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except ValueError as error:
+        # Only the message of tomllib before Python 3.14 has the line: `… (at line 3, column 18)`, or `… (at end of document)`.
+        number = str(error).rpartition("(at line ")[2].partition(",")[0]
+        lines = text.rstrip().split("\n")
+        line = lines[int(number) - 1 if number.isdecimal() else -1]
+        hint = """; a match line stands in single quotes: match = ['KERNEL=="tty42"']""" if _QUOTED_TWICE.search(line) else ""
+        raise _UnreadableError(f"is no TOML: {error}{hint}") from None
 
 
 def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:

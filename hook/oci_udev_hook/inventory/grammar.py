@@ -103,7 +103,12 @@ def _read(text: str, start: int) -> _Written:
     here = _skip(text, here + len(operator), BLANKS)
     prefix, quote = _quote(text, here)
     if quote < 0:
-        raise _UnreadableError(here, f"behind {key}{operator} must come a value in double quotes, not {_shown(text[here : here + 1])}")
+        found = _unquoted(text, here)
+        named = f"{key}{{{name}}}" if name else key
+        # What stands there is worth quoting if it can be compared at all.
+        quoted = f'write {named}{operator if operator == "!=" else "=="}"{found}"' if found and key not in _REFUSED else ""
+        instead = quoted or f"not {_shown(text[here : here + 1])}"
+        raise _UnreadableError(here, f"behind {key}{operator} must come a value in double quotes, {instead}")
     end = _closing(text, quote, escaped="e" in prefix)
     if end < 0:
         raise _UnreadableError(quote, f"the value of {key} has no closing quote")
@@ -116,6 +121,17 @@ def _quote(text: str, here: int) -> tuple[str, int]:
         if text.startswith(prefix + '"', here):
             return prefix, here + len(prefix)
     return "", -1
+
+
+def _unquoted(text: str, here: int) -> str:
+    """The value at HERE that has single quotes, or none, in place of double ones."""
+    start = here + text.startswith("'", here)
+    if start > here and "'" in text[start:]:
+        return text[start : text.index("'", start)].replace('"', "")
+    end = start
+    while end < len(text) and text[end] not in BLANKS + ",\"'":
+        end += 1
+    return text[start:end]
 
 
 def _closing(text: str, quote: int, *, escaped: bool) -> int:

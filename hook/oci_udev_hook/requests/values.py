@@ -50,7 +50,8 @@ def split(text: str) -> tuple[str, str | None]:
         raise UsageError("raw devices are not served by this version, name a resource that is defined on this host")
     reason = why_not(name)
     if reason is not None:
-        raise UsageError(f"{reason}; between a name and its count stand a colon and a space" if ":" in name else reason)
+        counted = ":" in name or (" " in name and name.split()[-1].isdecimal())
+        raise UsageError(f"{reason}; between a name and its count stand a colon and a space" if counted else reason)
     if not equals:
         return name, None
     if not unit or unit != unit.strip() or "," in unit or not unit.isprintable():

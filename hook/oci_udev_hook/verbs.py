@@ -48,14 +48,18 @@ def resources(run: Run, options: Namespace) -> int:
     if options.json:
         _say(
             printing.as_json(
-                {"resources": [printing.resource_fields(row) for row in rows], "faults": catalog.faults, "warnings": survey.warnings}
+                {
+                    "resources": [printing.resource_fields(row) for row in rows],
+                    "faults": catalog.faults,
+                    "warnings": (*catalog.ignored, *survey.warnings),
+                }
             )
         )
     elif rows:
         _say(printing.resource_table(rows))
     else:
         _say(f"no resource is defined in {' or '.join(f'{folder}/resources.d' for folder in run.config_dirs)}")
-    _warn(*catalog.faults, *survey.warnings)
+    _warn(*catalog.faults, *catalog.ignored, *survey.warnings)
     return ExitCode.CONFIGURATION if catalog.faults else ExitCode.DONE
 
 
@@ -75,7 +79,7 @@ def devices(run: Run, options: Namespace) -> int:
         _say(printing.unit_table(units, living))
     else:
         _say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
-    _warn(*catalog.faults, *survey.warnings)
+    _warn(*catalog.faults, *catalog.ignored, *survey.warnings)
     return ExitCode.DONE
 
 

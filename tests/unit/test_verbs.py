@@ -110,6 +110,16 @@ def test_resources_names_the_faults_of_a_file_and_still_lists_the_others(person:
     assert len(out.splitlines()) == 3
 
 
+def test_resources_names_a_file_that_is_not_read(person: Person) -> None:
+    """Its author believes otherwise, and nothing else would tell."""
+    person.define("60-more.conf", "")
+
+    assert person.says("resources")[::2] == (
+        0,
+        "oci-udev-hook: DIR/config/resources.d/60-more.conf is not read: definition files end in .toml or .json\n",
+    )
+
+
 def test_devices_names_nodes_and_holders(person: Person) -> None:
     assert person.says("devices", "kernel.example/random") == (
         0,

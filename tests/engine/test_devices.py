@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 HOLDER = "holder"
 everywhere = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
-diagonally = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
+#: In a user namespace, runc binds the host's file of the same path (`why` says so).
+renaming = pytest.mark.parametrize("engine", diagonal(*Mode, unless={"runc-uidmap": "runc gives no node another name there"}), indirect=True)
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +94,7 @@ def test_another_container_is_refused_what_is_held(held: Engine) -> None:
     assert "second" not in held.leases()
 
 
-@diagonally
+@renaming
 def test_a_path_with_colons_is_given_as_it_is(clean: Engine, loops: tuple[Loop, ...]) -> None:
     """Case 6: a definition has no HOST:CONTAINER:rwm to be mistaken for."""
     define(clean.view, loops[:1], 'path = "/dev/odd:dev{index}:rwm"\n')

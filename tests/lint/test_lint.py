@@ -18,7 +18,7 @@ def files() -> list[str]:
     listing = subprocess.run(
         ["git", "-c", f"safe.directory={CHECKOUT}", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=CHECKOUT, stdout=subprocess.PIPE, text=True, check=True,
-    )  # fmt: skip — a command a line
+    )  # fmt: skip
     return [name for name in listing.stdout.splitlines() if (CHECKOUT / name).is_file()]
 
 

@@ -231,7 +231,7 @@ class TestNear:
             ('ENV{ID_VENDOR_ID}=="0403", DEVPATH=="/x"', f'DEVPATH is "{DEVPATH}/tty/ttyUSB0", not "/x"'),
             ('ENV{ID_VENDOR_ID}=="0403", DRIVER=="x"', 'it has no DRIVER, so DRIVER=="x" does not hold'),
         ],
-    )  # fmt: skip — a sentence a line
+    )  # fmt: skip
     def test_the_term_that_fails_is_named_with_what_is_there(self, plugged: FakeHost, line: str, sentence: str) -> None:
         assert near(plugged, line) == (f"/dev/ttyUSB0 nearly matches: {sentence}",)
 

@@ -14,12 +14,12 @@ _MAX_LENGTH = 100  #: characters; 1 in `Ei` has 64, nothing that makes sense has
 _MAX_EXPONENT = 2 * _MAX_LENGTH  #: no text of _MAX_LENGTH has digits enough to make up for a larger one, up or down
 
 _DIGITS = "0123456789"
-#: Base and exponent of each suffix.
+#: Base and exponent of each suffix, a line for each form of them (kept so by fmt: skip).
 _SUFFIXES = {
     "n": (10, -9), "u": (10, -6), "m": (10, -3), "": (10, 0),
     "k": (10, 3), "M": (10, 6), "G": (10, 9), "T": (10, 12), "P": (10, 15), "E": (10, 18),
     "Ki": (2, 10), "Mi": (2, 20), "Gi": (2, 30), "Ti": (2, 40), "Pi": (2, 50), "Ei": (2, 60),
-}  # fmt: skip — as the tables of Kubernetes have them
+}  # fmt: skip
 
 
 class QuantityError(UsageError):

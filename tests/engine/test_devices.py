@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bed.cells import Mode, cells, diagonal
+from bed.cells import Mode, Runtime, cells, diagonal
 from bed.engine import HELD, RESOURCE, Engine
 from bed.setup import define
 

@@ -100,19 +100,22 @@ def impossible(cell: Cell) -> str | None:
     return None
 
 
-def diagonal(*modes: Mode) -> list[object]:
-    """Parameters for claims that hang on neither runtime nor hierarchy alone: each release with both of either, in half the cells."""
+def diagonal(*modes: Mode, unless: dict[str, str] | None = None) -> list[object]:
+    """Parameters for claims that hang on neither runtime nor hierarchy alone: each release with both of either, in half the cells.
+
+    UNLESS maps a part of a cell's name to the reason why a claim has no meaning there.
+    """
     pairs = {
         Release.DEBIAN12: ((Cgroup.V1, Runtime.RUNC), (Cgroup.V2, Runtime.CRUN)),
         Release.DEBIAN13: ((Cgroup.V1, Runtime.CRUN), (Cgroup.V2, Runtime.RUNC)),
     }
     stacks = [(release, *pair) for release in Release for pair in pairs[release]]
-    return [parameter(Cell(*stack, mode)) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
+    return [parameter(Cell(*stack, mode), unless) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
 
 
-def parameter(cell: Cell) -> object:
-    """One parameter for the fixture `engine`; skipped, with the reason, if CELL is impossible here."""
-    reason = impossible(cell)
+def parameter(cell: Cell, unless: dict[str, str] | None = None) -> object:
+    """One parameter for the fixture `engine`; skipped, with the reason, if CELL is impossible here or UNLESS names it."""
+    reason = impossible(cell) or next((reason for part, reason in (unless or {}).items() if part in str(cell)), None)
     return pytest.param(cell, id=str(cell), marks=[pytest.mark.skip(reason=reason)] if reason else [])
 
 

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 HOLDER = "holder"
 everywhere = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
-#: In a user namespace, runc binds the host's file of the same path (`why` says so).
+#: Not runc in a user namespace: it binds the host's file of the same path (`why` says so).
 renaming = pytest.mark.parametrize(
-    "engine", diagonal(*Mode, unless={"runc-uidmap": "runc gives no node another name there"}), indirect=True
+    "engine",
+    [*diagonal(Mode.ROOTFUL, Mode.ROOTLESS), *cells(runtimes=(Runtime.CRUN,), modes=(Mode.UIDMAP,))],
+    indirect=True,
 )
 
 

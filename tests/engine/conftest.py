@@ -23,11 +23,12 @@ SPARE = 2  #: loop devices more, that no definition takes
 
 @pytest.fixture(scope="session", autouse=True)
 def machine() -> Iterator[None]:
-    """The machine is afterwards as it was before."""
-    before = leftovers.look()
-    yield
-    leftovers.sweep(before)
-    assert leftovers.changes(before, leftovers.look()) == []
+    """The machine is afterwards as it was before. One run at a time: cgroups and loop devices are the whole machine's."""
+    with leftovers.alone():
+        before = leftovers.look()
+        yield
+        leftovers.sweep(before)
+        assert leftovers.changes(before, leftovers.look()) == []
 
 
 @pytest.fixture(scope="session")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 CGROUPS = Path("/sys/fs/cgroup")
+LOCK = "/run/oci-udev-hook-tests.lock"
 POD_PARENT = "libpod_parent"  #: podman's, with the cgroupfs manager
 FOLDERS = ("/etc/containers", "/etc/oci-udev-hook", "/usr/share/containers", "/usr/share/oci-udev-hook", "/usr/libexec/oci")
 
@@ -21,6 +24,14 @@ class State:
     users: frozenset[str]
     files: frozenset[str]
     cgroups: frozenset[str]
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Wait for other runs of these tests on this machine to end, and keep later ones waiting."""
+    with open(LOCK, "w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def look() -> State:

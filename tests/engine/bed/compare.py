@@ -50,14 +50,17 @@ def compared() -> tuple[int, list[str]]:
     """How many devices there are, and all that differs."""
     files, library = database.Reader(QUERY), udev.Reader(QUERY)
     found: list[str] = []
-    paths = every()
-    for path in paths:
+    count = 0
+    for path in every():
         here, there = files.device(path), library.device(path)
-        assert here is not None
-        assert there is not None
+        if here is None or there is None:
+            if Path(f"/sys{path}").exists():  # else it has gone meanwhile, which is no difference
+                found.append(f"{path}: {here} / {there}")
+            continue
+        count += 1
         pairs = [(here, there), *zip(files.parents(path), library.parents(path), strict=True)]
         found += [difference for one, other in pairs for difference in differences(one, other)]
-    return len(paths), found
+    return count, found
 
 
 def units(lines: list[str]) -> dict[str, list[str]]:

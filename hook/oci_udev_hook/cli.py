@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import sys
 import time
@@ -85,6 +86,7 @@ def _add_dry_run(verb: argparse.ArgumentParser) -> None:
 
 def main(run: Run, arguments: Sequence[str]) -> int:
     """Run the verb in ARGUMENTS and return its exit code."""
+    gc.enable()  # the program is started without, for the stages' sake; verbs may read large files
     options = _parser().parse_args(arguments)
     started = time.monotonic()
     code = ExitCode(_attempt(run, options))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from . import decisions, log
+from . import log
 from .errors import ExitCode
 from .findings import Outcome
 from .log import Level
@@ -19,7 +19,7 @@ def report(run: Run, stage: str, findings: Findings, code: int, reason: str, tra
     """Keep what STAGE decided and log its run, which took DURATION seconds. REASON is empty where CODE is 0."""
     outcome = Outcome.FAILED if code == ExitCode.SOFTWARE else Outcome.REFUSED if code else findings.outcome
     if code or (stage == "precreate" and findings.container):
-        decisions.keep(run.state_dir, _decision(stage, findings, code, outcome, reason))
+        _keep(run, stage, findings, code, outcome, reason)
     level = Level.ERROR if code else Level.WARNING if findings.warnings else Level.INFO
     fields: dict[str, object] = {
         "container": findings.name or findings.container,
@@ -33,9 +33,11 @@ def report(run: Run, stage: str, findings: Findings, code: int, reason: str, tra
     log.event(stage, level, fields, debug=run.debug)
 
 
-def _decision(stage: str, findings: Findings, code: int, outcome: Outcome, reason: str) -> decisions.Decision:
-    """The decision in the form that is kept."""
-    return decisions.Decision(
+def _keep(run: Run, stage: str, findings: Findings, code: int, outcome: Outcome, reason: str) -> None:
+    """Write the decision down for `why`."""
+    from . import decisions
+
+    decision = decisions.Decision(
         stage=stage,
         container=findings.container,
         name=findings.name,
@@ -47,3 +49,4 @@ def _decision(stage: str, findings: Findings, code: int, outcome: Outcome, reaso
         units=findings.units,
         notes=findings.notes + findings.warnings,
     )
+    decisions.keep(run.state_dir, decision)

@@ -10,7 +10,7 @@ from .errors import ConfigurationError, UnavailableError, UsageError
 from .injection import checks
 from .injection import config as injection
 from .leases import leased
-from .places import NAME
+from .places import NAME, boot_id
 from .requests import annotations as requests
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | N
     findings.name = found.name
     if found.container != state.id:
         raise _stale(config, found, f"they are container {found.container[:12]}'s")
-    if found.boot != allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).boot:
+    if found.boot != boot_id():
         raise _stale(config, found, "they are from before the last boot")
     return found
 

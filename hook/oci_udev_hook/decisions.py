@@ -42,7 +42,7 @@ def keep(state_dir: str, decision: Decision) -> None:
     folder = f"{state_dir}/decisions"
     name = _file_name(decision)
     other = _file_name(decision, refused=not decision.code)
-    record = {field: getattr(decision, field) for field in _FIELDS}
+    record = {field: getattr(decision, field) for field in Decision.__annotations__}
     try:
         places.make_state_dir(state_dir)
         os.makedirs(folder, mode=0o755, exist_ok=True)
@@ -52,9 +52,6 @@ def keep(state_dir: str, decision: Decision) -> None:
         _prune(folder)
     except (OSError, ConfigurationError):
         return
-
-
-_FIELDS = ("stage", "container", "name", "time", "code", "outcome", "reason", "requests", "units", "notes")
 
 
 def _file_name(decision: Decision, *, refused: bool | None = None) -> str:

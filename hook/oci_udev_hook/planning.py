@@ -81,7 +81,7 @@ def _defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tu
 def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> Plan:
     """Who gets which unit, and the edits that put them in. Raises HookError for a shortage, with all that a person needs to end it."""
     run, asker = proposal.run, proposal.container
-    living = _leases_of_others(proposal, ledger)
+    living = living_leases(run, ledger, proposal.survey, asker.id)
     allotments = _allot(proposal, living, ledger.previous(asker.name or asker.id))
     placements = placing.place(asker, allotments)
     edits = injection.edits(asker, allotments, placements)
@@ -91,11 +91,11 @@ def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> P
     return Plan(asker, allotments, edits, leases, marks.make(asker.id, ledger.boot, asker.name, leases, edits))
 
 
-def _leases_of_others(proposal: Proposal, ledger: allocation.View) -> tuple[Lease, ...]:
-    """The living leases on what could be given; those of root's containers bind a user's hook as well (design: root and users)."""
-    units = [unit for found in proposal.survey.units.values() for unit in found]
-    living = ledger.living(units, proposal.container.id)
-    if not proposal.run.who.rootless:
+def living_leases(run: Run, ledger: allocation.View, survey: inventory.Survey, container: str = "") -> tuple[Lease, ...]:
+    """The living leases of others than CONTAINER on what SURVEY found; for a user root's as well (design: root and users)."""
+    units = [unit for found in survey.units.values() for unit in found]
+    living = ledger.living(units, container)
+    if not run.who.rootless:
         return living
     from .allocation import others
 

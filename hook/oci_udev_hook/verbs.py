@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from . import allocation, decisions, inventory, log, places, printing, stages
+from . import allocation, decisions, inventory, log, places, planning, printing, stages
 from .allocation import others
 from .errors import ExitCode, HeldError, HookError, RefusedError, UnavailableError, UsageError
 from .findings import Findings
@@ -13,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from .model import Lease
     from .run import Run
 
 _UNCOUNTED = "not counted: devices given by plain --device or --privileged"
@@ -34,7 +33,7 @@ def resources(run: Run, options: Namespace) -> int:
     """What is defined, how much of it is there and free; faulty definition files are named."""
     catalog = inventory.load(run.config_dirs, None)
     survey = inventory.survey(catalog.resources.values())
-    living = _living_leases(run, survey)
+    living = planning.living_leases(run, _own_ledger(run), survey)
     rows = [
         printing.ResourceRow(
             name=resource.name,
@@ -71,7 +70,7 @@ def devices(run: Run, options: Namespace) -> int:
         raise UnavailableError("; ".join([catalog.why_not(name) for name in unknown]))
     names = options.resource or sorted(catalog.resources)
     survey = inventory.survey([catalog.resources[name] for name in names])
-    living = _living_leases(run, survey)
+    living = planning.living_leases(run, _own_ledger(run), survey)
     units = [unit for name in names for unit in survey.units[name]]
     if options.json:
         _say(printing.as_json({"devices": [printing.unit_fields(unit, living) for unit in units], "warnings": survey.warnings}))
@@ -81,13 +80,6 @@ def devices(run: Run, options: Namespace) -> int:
         _say("no device of these resources is there" if options.resource else "no device of a defined resource is there")
     _warn(*catalog.faults, *catalog.ignored, *survey.warnings)
     return ExitCode.DONE
-
-
-def _living_leases(run: Run, survey: inventory.Survey) -> tuple[Lease, ...]:
-    """The living leases on what SURVEY found, in the own ledger and, for a user, in root's."""
-    units = [unit for found in survey.units.values() for unit in found]
-    living = _own_ledger(run).living(units)
-    return living + others.root().living(units) if run.who.rootless else living
 
 
 def _own_ledger(run: Run) -> allocation.View:

@@ -33,35 +33,28 @@ class Draft:
 
     def mapping(self, path: Path) -> dict[str, object]:
         """The object at PATH, made if need be. Raises TypedError where something else stands."""
-        if path in self._own:
-            found = self._own[path]
-        else:
-            parent, key = self.mapping(path[:-1]), path[-1]
-            value = parent.get(key)
-            if value is None:
-                self.made[".".join(path)] = "null" if key in parent else "absent"
-                value = {}
-            if not isinstance(value, dict):
-                raise typed.Fields(parent, ".".join(path[:-1])).wrong(key, "an object")
-            found = self._own[path] = parent[key] = dict(value)
+        found = self._open(path, {}, "an object")
         assert isinstance(found, dict)
         return found
 
     def listing(self, path: Path) -> list[object]:
         """The list at PATH, made if need be. Raises TypedError where something else stands."""
-        if path in self._own:
-            found = self._own[path]
-        else:
+        found = self._open(path, [], "a list")
+        assert isinstance(found, list)
+        return found
+
+    def _open(self, path: Path, empty: dict[str, object] | list[object], expected: str) -> object:
+        """The draft's own copy of what stands at PATH, which must be of EMPTY's type; EMPTY where nothing stands."""
+        if path not in self._own:
             parent, key = self.mapping(path[:-1]), path[-1]
             value = parent.get(key)
             if value is None:
                 self.made[".".join(path)] = "null" if key in parent else "absent"
-                value = []
-            if not isinstance(value, list):
-                raise typed.Fields(parent, ".".join(path[:-1])).wrong(key, "a list")
-            found = self._own[path] = parent[key] = list(value)
-        assert isinstance(found, list)
-        return found
+                value = empty
+            if not isinstance(value, type(empty)):
+                raise typed.Fields(parent, ".".join(path[:-1])).wrong(key, expected)
+            self._own[path] = parent[key] = value.copy()
+        return self._own[path]
 
     def has(self, path: Path) -> bool:
         """Whether something stands at PATH."""

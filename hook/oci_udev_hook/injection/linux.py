@@ -78,7 +78,7 @@ def _error() -> OSError:
 
 
 def openat2(folder: int, path: str, flags: int, resolve: int) -> int:
-    """openat2(2): PATH below the open FOLDER, close-on-exec. Raises OSError, ENOSYS before Linux 5.6."""
+    """Open PATH below the open FOLDER as RESOLVE says, close-on-exec. Raises OSError, ENOSYS before Linux 5.6."""
     how = b"".join([value.to_bytes(8, _ORDER) for value in (flags | os.O_CLOEXEC, 0, resolve)])
     while True:
         try:
@@ -89,20 +89,19 @@ def openat2(folder: int, path: str, flags: int, resolve: int) -> int:
 
 
 def open_tree(folder: int, path: str) -> int:
-    """open_tree(2): a detached mount of PATH below the open FOLDER alone, whose last component is not followed."""
-    return _call(
-        _OPEN_TREE, folder, os.fsencode(path), _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_SYMLINK_NOFOLLOW | (0 if path else _AT_EMPTY_PATH)
-    )
+    """A detached mount of PATH below the open FOLDER alone, whose last component is not followed."""
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_SYMLINK_NOFOLLOW | (0 if path else _AT_EMPTY_PATH)
+    return _call(_OPEN_TREE, folder, os.fsencode(path), flags)
 
 
 def mount_setattr(tree: int, attributes: int, propagation: int) -> None:
-    """mount_setattr(2): set ATTRIBUTES and PROPAGATION of the detached TREE. Raises OSError, ENOSYS before Linux 5.12."""
+    """Set ATTRIBUTES and PROPAGATION of the detached TREE. Raises OSError, ENOSYS before Linux 5.12."""
     values = b"".join([value.to_bytes(8, _ORDER) for value in (attributes, 0, propagation, 0)])
     _call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, values, len(values))
 
 
 def move_mount(tree: int, target: int) -> None:
-    """move_mount(2): attach the detached TREE on the file that TARGET is open on."""
+    """Attach the detached TREE on the file that TARGET is open on."""
     _call(_MOVE_MOUNT, tree, b"", target, b"", _MOVE_MOUNT_F_EMPTY_PATH | _MOVE_MOUNT_T_EMPTY_PATH)
 
 
@@ -119,13 +118,13 @@ def new_tmpfs(options: Mapping[str, str], attributes: int) -> int:
 
 
 def umount(path: str, flags: int) -> None:
-    """umount2(2)."""
+    """Take away the mount at PATH, umount2(2)."""
     if _libc.umount2(os.fsencode(path), flags) < 0:
         raise _error()
 
 
 def setns(namespace: int, kind: int) -> None:
-    """setns(2), which Python has from 3.12 on. The process must have one thread only."""
+    """Join NAMESPACE, as os.setns() of Python 3.12. The process must have one thread only."""
     if _libc.setns(namespace, kind) < 0:
         raise _error()
 
@@ -151,7 +150,7 @@ def file_system(descriptor: int) -> int:
 
 
 def bpf(command: int, attributes: bytes) -> tuple[int, bytes]:
-    """bpf(2): COMMAND with the first fields of union bpf_attr; the result, and the attributes as the kernel left them.
+    """Call COMMAND with the first fields of union bpf_attr; the result, and the attributes as the kernel left them.
 
     Buffers that ATTRIBUTES point to must be kept by the caller meanwhile. Raises OSError, ENOSYS on an architecture without a number here.
     """

@@ -95,7 +95,7 @@ def open_tree(folder: int, path: str) -> int:
 
 
 def mount_setattr(tree: int, attributes: int, propagation: int) -> None:
-    """Set ATTRIBUTES and PROPAGATION of the detached TREE. Raises OSError, ENOSYS before Linux 5.12."""
+    """Set ATTRIBUTES and PROPAGATION of the mount TREE, whose root it is open on. Raises OSError, ENOSYS before Linux 5.12."""
     values = b"".join([value.to_bytes(8, _ORDER) for value in (attributes, 0, propagation, 0)])
     _call(_MOUNT_SETATTR, tree, b"", _AT_EMPTY_PATH, values, len(values))
 
@@ -120,6 +120,12 @@ def new_tmpfs(options: Mapping[str, str], attributes: int) -> int:
 def umount(path: str, flags: int) -> None:
     """Take away the mount at PATH, umount2(2)."""
     if _libc.umount2(os.fsencode(path), flags) < 0:
+        raise _error()
+
+
+def unshare(kind: int) -> None:
+    """Leave the namespace of KIND for a copy of it, as os.unshare() of Python 3.12."""
+    if _libc.unshare(kind) < 0:
         raise _error()
 
 

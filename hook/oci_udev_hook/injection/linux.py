@@ -155,6 +155,16 @@ def file_system(descriptor: int) -> int:
     return int.from_bytes(buffer.raw[: ctypes.sizeof(ctypes.c_long)], _ORDER) & 0xFFFFFFFF
 
 
+def memory(content: bytes, size: int = 0) -> ctypes.Array[ctypes.c_char]:
+    """CONTENT and zeros up to SIZE bytes in memory of its own, `.raw`, whose address stays: what attributes of `bpf` point to."""
+    return ctypes.create_string_buffer(content, max(size, len(content), 1))
+
+
+def address(buffer: ctypes.Array[ctypes.c_char]) -> int:
+    """Where BUFFER stands."""
+    return ctypes.addressof(buffer)
+
+
 def bpf(command: int, attributes: bytes) -> tuple[int, bytes]:
     """Call COMMAND with the first fields of union bpf_attr; the result, and the attributes as the kernel left them.
 

@@ -146,7 +146,7 @@ def test_a_pod_comes_back_to_the_same_units(clean: Engine) -> None:
     clean.podman("pod", "start", "demo")
 
     assert clean.leases() == held
-    clean.podman("pod", "rm", "--force", "--time", "0", "demo")
+    clean.remove_pod("demo")
     assert clean.leases() == {}
 
 

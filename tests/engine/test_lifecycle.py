@@ -30,7 +30,7 @@ def test_a_stopped_container_holds_nothing(clean: Engine) -> None:
 def test_a_removed_container_holds_nothing(clean: Engine) -> None:
     clean.start("a", ONE)
 
-    clean.podman("rm", "--force", "--time", "0", "a")
+    clean.remove("a")
 
     assert clean.leases() == {}
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from dataclasses import dataclass
+from itertools import count
 
 from .cells import Cell, Cgroup, Mode, Release, Runtime
-from .views import Result, View
+from .views import Result, View, until
 
 IMAGE = "localhost/bed:1"
 USER = "tester"
@@ -16,6 +17,12 @@ LIMITS = "io.oci-udev-hook.limits"
 UIDMAP = ("--uidmap", "0:200000:65536", "--gidmap", "0:200000:65536")
 HELD = 75
 SLEEP = ("sleep", "1000")
+#: What podman says about a removal that works the next time
+NOT_YET = (
+    "userdata/shm: device or resource busy",  # 4.3: its own cleanup process, which conmon starts, still has it mounted
+    "conmon exited prematurely",  # where a test has killed that
+)
+ONCE = count(1)  #: for names: podman 4.3 can also be late in removing what it ran with --rm
 
 
 @dataclass(frozen=True)
@@ -72,9 +79,9 @@ class Engine:
         """Start a container in the background and return its id."""
         return self.podman(*self.run_arguments(name, limits, ("--detach", *options), command)).out.strip()
 
-    def output(self, limits: str, *command: str, options: tuple[str, ...] = (), name: str = "once") -> str:
+    def output(self, limits: str, *command: str, options: tuple[str, ...] = ()) -> str:
         """What COMMAND prints in a container of its own that is gone afterwards."""
-        return self.podman(*self.run_arguments(name, limits, ("--rm", *options), command)).out
+        return self.podman(*self.run_arguments(f"once-{next(ONCE)}", limits, ("--rm", *options), command)).out
 
     def refused(self, name: str, limits: str, *options: str, code: int) -> Result:
         """Start a container that must not start, and see that podman's user is shown the exit status CODE of the hook."""
@@ -96,17 +103,33 @@ class Engine:
         """One value of `podman inspect`."""
         return self.podman("container", "inspect", "--format", template, name).out.strip()
 
+    def remove(self, name: str) -> None:
+        """Remove the container NAME at once."""
+        self._remove(("rm", "--force", "--time", "0", "--ignore"), name)
+
+    def remove_pod(self, name: str) -> None:
+        """Remove the pod NAME and its containers at once."""
+        self._remove(("pod", "rm", "--force", "--time", "0", "--ignore"), name)
+
     def remove_all(self) -> None:
         """Remove all pods and containers of this user at once."""
-        for last in (False, False, True):
-            if not self.podman("ps", "--all", "--quiet").out:
-                return
-            if self.podman("pod", "ps", "--quiet").out:
-                # On cgroup v1, podman takes seconds to remove a pod that runs, waiting for its cgroup to be empty
-                self.podman("pod", "stop", "--all", "--time", "0", check=False)
-                self.podman("pod", "rm", "--all", "--force", "--time", "0", check=last)
-            # podman 4.3 races with its own cleanup process: "unlinkat …/userdata/shm: device or resource busy"
-            self.podman("rm", "--all", "--force", "--time", "0", check=last)
+        if not self.podman("ps", "--all", "--quiet").out:
+            return
+        if self.podman("pod", "ps", "--quiet").out:
+            # On cgroup v1, podman takes seconds to remove a pod that runs, waiting for its cgroup to be empty
+            self.podman("pod", "stop", "--all", "--time", "0", check=False)
+            self._remove(("pod", "rm", "--force", "--time", "0"), "--all")
+        self._remove(("rm", "--force", "--time", "0"), "--all")
+
+    def _remove(self, command: tuple[str, ...], what: str) -> None:
+        """Run COMMAND for WHAT, again as long as podman says one of NOT_YET."""
+
+        def removed() -> bool:
+            result = self.podman(*command, what, check=False)
+            assert result.code == 0 or any(words in result.err for words in NOT_YET), str(result)
+            return result.code == 0
+
+        until(removed, 20)
 
     def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
         """Run a verb of the hook as this user."""

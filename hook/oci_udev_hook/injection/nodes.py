@@ -17,7 +17,7 @@ from ..frozen import frozen
 from ..model import number_of
 from . import rootfs
 from .rights import outside
-from .target import check_proc
+from .target import check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def look(target: Target, edits: tuple[Edit, ...]) -> tuple[NodeStep, ...]:
     wanted = [edit for edit in edits if isinstance(edit, (Node, Mount))]
     if not wanted:
         return ()
-    check_proc(target)
+    check(target)
     path = "/dev"
     try:
         dev = rootfs.own_dev(target)
@@ -158,7 +158,7 @@ def make(target: Target, steps: tuple[NodeStep, ...], undo: Undo) -> None:
         return
     from .making import Making
 
-    check_proc(target)
+    check(target)
     making = Making(target, undo)
     mask = os.umask(0)
     try:

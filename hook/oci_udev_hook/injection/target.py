@@ -65,24 +65,31 @@ def close(target: Target) -> None:
 
 def read_proc(target: Target, name: str) -> str:
     """The file NAME of /proc/PID (`cgroup`, `mountinfo`, …), odd bytes as os.fsdecode() has them. Raises as open_target does."""
-    check_proc(target)
+    check(target)
     try:
         return _read(target.proc, name)
     except OSError as error:
         raise _closed(target.pid, error) from None
 
 
-def check_proc(target: Target) -> None:
-    """See by its magic number that /proc/PID is of procfs: what is read or entered there is the kernel's. Raises ConfigurationError."""
+def check(target: Target) -> None:
+    """See by its magic number that /proc/PID is of procfs, so that the kernel speaks there, and that the process lives.
+
+    The mounts of one that has ended are gone, and what was below them shows. Raises ConfigurationError, UnavailableError.
+    """
     from . import linux
 
     if linux.file_system(target.proc) != linux.PROC_SUPER_MAGIC:
         raise _no_procfs()
+    try:
+        os.stat("stat", dir_fd=target.proc)
+    except OSError as error:
+        raise _closed(target.pid, error) from None
 
 
 def namespace(target: Target) -> int:
     """A descriptor of the container's mount namespace, for setns(2). Raises as open_target does."""
-    check_proc(target)
+    check(target)
     try:
         return os.open("ns/mnt", os.O_RDONLY | os.O_CLOEXEC, dir_fd=target.proc)
     except OSError as error:
@@ -124,7 +131,7 @@ def _rootfs(pid: int, proc: int, root_path: str, bundle: str) -> tuple[int, bool
         path = os.path.realpath(os.path.join(bundle, root_path))
         return rootfs.walk(root, rootfs.parts(path)), False
     except (OSError, RefusedError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it changes meanwhile"
+        why = error.strerror if isinstance(error, OSError) else "a file or link stands there or on the way"
         raise UsageError(
             f'root.path "{root_path}" of the container\'s config is no folder that its process {pid} has ({why}); '
             "it must name the container's root folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from . import allocation, files, ociconfig, typed
-from .errors import UsageError
+from .errors import ConfigurationError, UsageError
 from .injection import config as injection
 
 TYPE_CHECKING = False
@@ -28,13 +28,31 @@ def config(run: Run, state: State) -> Config:
 
 
 def folders(run: Run, state: State) -> tuple[str, ...]:
-    """Where the bundle can be: as the state has it, else as the lease has it.
+    """Where the bundle can be: as the state has it, else as the lease or the runtime's own command line has it.
 
     crun up to 1.21 names `/` where podman gives the container a user namespace (containers/crun#2025).
     """
     leased = {lease.holder.bundle for lease in allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).held(state.id)}
-    named = [state.bundle.rstrip("/"), *sorted(leased)]
+    named = [state.bundle.rstrip("/"), *sorted(leased), _of_runtime(os.getppid())]
     return tuple(dict.fromkeys([folder for folder in named if folder.startswith("/")]))
+
+
+def _of_runtime(pid: int, proc: str = "/proc") -> str:
+    """The bundle that the runtime, the hook's parent PID, was started with: `--bundle DIR` of runc(8) and crun(1).
+
+    Empty if it tells none.
+    """
+    try:
+        with open(f"{proc}/{pid}/cmdline", "rb") as file:
+            words = os.fsdecode(file.read()).split("\0")
+    except OSError:
+        return ""
+    for word, following in zip(words, words[1:], strict=False):
+        if word in ("--bundle", "-b"):
+            return following.rstrip("/")
+        if word.startswith("--bundle="):
+            return word.partition("=")[2].rstrip("/")
+    return ""
 
 
 def _read(path: str, *, follow: bool = True) -> Config | None:
@@ -65,6 +83,20 @@ def clean(state: State, places: tuple[str, ...]) -> None:
             except OSError as error:
                 mend = "before this bundle runs again, do so by hand"
                 raise UsageError(f"the hook's edits cannot be taken out of {path}: {error.strerror}; {mend}") from None
+
+
+def patch(config: Config, value: dict[str, object]) -> None:
+    """Put VALUE in the place of CONFIG in its bundle. Raises ConfigurationError.
+
+    By the spec it changes nothing for the container that is there; it tells whoever reads the bundle, this hook above all.
+    """
+    try:
+        _rewrite(config.source, ociconfig.render(value))
+    except OSError as error:
+        raise ConfigurationError(
+            f"{config.source} cannot be patched: {error.strerror}; its folder must be one that may be written to and have room, "
+            "since what the hook gives a container stands there"
+        ) from None
 
 
 def _rewrite(path: str, data: bytes) -> None:

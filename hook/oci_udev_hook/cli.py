@@ -78,6 +78,9 @@ def _add_dry_run(verb: argparse.ArgumentParser) -> None:
     source = verb.add_mutually_exclusive_group()
     source.add_argument("--bundle", metavar="DIR", help="the config is DIR/config.json")
     source.add_argument("--config", metavar="FILE", help="the config is FILE, - for standard input")
+    verb.add_argument(
+        "--pid", metavar="PID", type=int, help="the container whose first process is PID runs: show what createRuntime would do in it"
+    )
     verb.add_argument("--annotation", metavar="KEY=VALUE", action="append", default=[], help="as if the container had this annotation")
     verb.add_argument("--limits", metavar="'NAME: COUNT'", help="as if the container asked for this")
     verb.add_argument("--container", metavar="NAME", help="the container's name in its pod")

@@ -5,33 +5,31 @@ from __future__ import annotations
 import json
 import os
 
-from . import allocation, container
-from .errors import ConfigurationError, UnavailableError, UsageError
-from .injection import checks
+from . import allocation
+from .errors import UnavailableError, UsageError
+from .injection import checks, nodes
 from .injection import config as injection
+from .injection.opening import Opened
 from .leases import leased
 from .places import NAME, boot_id
-from .requests import annotations as requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Findings
     from .injection.mark import Mark
     from .leases import Leased
-    from .model import DeviceNumber
+    from .model import DeviceNumber, Process
     from .ociconfig import Config, State
     from .run import Run
 
 
-def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | None:
-    """The mark that precreate has put on CONFIG; None where the container asks for nothing.
+def mark(config: Config, state: State, findings: Findings) -> Mark | None:
+    """The mark that precreate has put on CONFIG, None where it has not.
 
-    Raises UsageError for a mark of another container or boot, whose devices may be another's by now, and ConfigurationError where the
-    container asks but precreate did not run: it would start without its devices.
+    Raises UsageError for a mark of another container or boot, whose devices may be another's by now.
     """
     found = injection.mark_of(config.value)
     if found is None:
-        _refuse_unserved(run, config, findings)
         return None
     findings.name = found.name
     if found.container != state.id:
@@ -39,23 +37,6 @@ def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | N
     if found.boot != boot_id():
         raise _stale(config, found, "they are from before the last boot")
     return found
-
-
-def _refuse_unserved(run: Run, config: Config, findings: Findings) -> None:
-    """Raise ConfigurationError if the container of CONFIG, which has no mark, asks for devices."""
-    if not requests.asks(config.annotations):
-        return
-    names = requests.containers(config.annotations)
-    asker = container.identify(config.value, cwd=os.path.dirname(config.source), who=run.who, container_names=names)
-    asked = requests.read(config.annotations, asker.kube)
-    if asked:
-        findings.asker(asker)
-        findings.asked(asked)
-        wanted = ", ".join([str(request) for request in asked])
-        raise ConfigurationError(
-            f"{asker.label} asks for {wanted}, but podman's precreate hook did not run for it: see that hooks_dir in containers.conf "
-            "names /usr/share/oci-udev-hook/hooks.d (packaging/install writes a drop-in that does) and start it again"
-        )
 
 
 def _stale(config: Config, mark: Mark, why: str) -> UsageError:
@@ -76,19 +57,35 @@ def check(mark: Mark, config: Config) -> None:
         raise UnavailableError(wrong)
 
 
-def confirm(run: Run, mark: Mark, state: State, findings: Findings) -> None:
-    """From now on the lease lives as long as the container's process. Raises UsageError for a lease that has ended."""
+def check_container(run: Run, mark: Mark, config: Config, state: State) -> None:
+    """See that the nodes in the container itself, which its runtime has made, are the leased devices. Raises UnavailableError."""
+    with Opened(of_state(state), config.value, os.path.dirname(config.source), rootless=run.who.rootless) as container:
+        wrong = nodes.wrong_node(container, mark.edits)
+    if wrong:
+        raise UnavailableError(wrong)
+
+
+def of_state(state: State) -> Process:
+    """The process of the container of STATE. Raises UsageError where STATE names none that lives."""
     if not state.pid:
         raise UsageError(f"the state of container {state.id[:12]} on standard input has no pid; a created container has one")
     process = allocation.process(state.pid)
     if process is None:
         raise UsageError(f"container {state.id[:12]} has no process {state.pid}; the state on standard input must name a living one")
+    return process
+
+
+def confirm(run: Run, config: Config, mark: Mark, state: State, findings: Findings) -> None:
+    """From now on the lease lives as long as the container's process. Raises UsageError for a lease that has ended."""
+    process = of_state(state)
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         leases = ledger.confirm(state.id, process)
     findings.leased(leases)
+    if mark.leases and not leases:
+        raise _stale(config, mark, "their lease has ended")
     if {_written(lease) for lease in mark.leases} != {_written(leased(lease)) for lease in leases}:
         label = mark.name or state.id[:12]
-        raise UnavailableError(f"{label} does not hold what its config gives it: the lease ended or changed before it ran; start it again")
+        raise UnavailableError(f"{label} does not hold what its config gives it: the lease changed before it ran; start it again")
 
 
 def _written(lease: Leased) -> tuple[str, str, frozenset[DeviceNumber], tuple[str, ...]]:

@@ -11,7 +11,7 @@ import os
 from . import typed
 from .edit import KEEP_GROUPS
 from .errors import UsageError
-from .frozen import frozen
+from .frozen import frozen, replace
 from .model import Container
 from .storage import Storage, is_id, layer, userdata
 
@@ -47,10 +47,12 @@ def identify(
     who: User,
     container_names: frozenset[str] = frozenset(),
     name: str | None = None,
+    created: str | None = None,
 ) -> Container:
     """The container of CONFIG, whose hook WHO runs in the folder CWD.
 
-    CONTAINER_NAMES are the kube containers that annotation keys name; NAME is which of them it is where a person says so (dry-run).
+    CONTAINER_NAMES are the kube containers that annotation keys name; NAME is which of them it is where a person says so (dry-run);
+    CREATED is its id where its runtime has created it, and so has told it.
     Raises UsageError where the config is not of OCI's shape, and where keys name containers and nothing tells which this one is.
     """
     try:
@@ -58,7 +60,7 @@ def identify(
         annotations = fields.texts("annotations")
         binds = _binds(fields)
         root, root_layer = layer(fields.object("root").path("path", ""))
-        identity = _identity(fields.object("linux").text("cgroupsPath", ""), binds, cwd)
+        identity = created or _identity(fields.object("linux").text("cgroupsPath", ""), binds, cwd)
         storage = Storage([root, userdata(cwd)[0], *_folders(binds)])
         folder, found = storage.find(identity, root_layer)
         names = _cri_names(annotations) or _names(found, container_names, _hosts(fields), storage)
@@ -66,7 +68,8 @@ def identify(
             names = _Names(names.name, name)
         if container_names and names.kube is None and not names.name:
             raise UsageError(_unknown(container_names, storage))
-        return _container(fields, annotations, names, identity, _bundle(cwd, identity, folder, storage.folders), binds, who)
+        bundle = cwd if created else _bundle(cwd, identity, folder, storage.folders)
+        return replace(_container(fields, annotations, names, identity, bundle, binds, who), created=created is not None)
     except typed.TypedError as error:
         raise UsageError(typed.about("the container's config", error)) from None
 

@@ -181,6 +181,7 @@ class Container:
     gid_map: tuple[tuple[int, int, int], ...] = ()
     keeps_groups: bool = False  #: the asker has crun keep the user's groups, `--group-add keep-groups`
     binds: tuple[tuple[str, str], ...] = ()  #: destination and source of its bind mounts, in the config's order
+    created: bool = False  #: its runtime has created it: neither its process's groups nor its environment can change any more
 
     @property
     def label(self) -> str:

@@ -19,9 +19,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .edit import Edit
     from .findings import Findings
-    from .model import Allotment, Container, Lease, Request, Resource
+    from .model import Allotment, Container, Lease, Process, Request, Resource
     from .ociconfig import Config
     from .run import Run
+
+
+@frozen
+class Created:
+    """A container that its runtime has created already."""
+
+    id: str
+    process: Process
 
 
 @frozen
@@ -32,6 +40,7 @@ class Proposal:
     container: Container
     wanted: tuple[tuple[Request, Resource], ...]
     survey: inventory.Survey
+    process: Process | None = None  #: of the container, where it is created already
 
 
 @frozen
@@ -45,14 +54,22 @@ class Plan:
     mark: marks.Mark
 
 
-def propose(run: Run, config: Config, folder: str, findings: Findings, name: str | None = None) -> Proposal:
+def propose(run: Run, config: Config, folder: str, findings: Findings, name: str | None = None, created: Created | None = None) -> Proposal:
     """What the container of CONFIG asks for, and what the host has of it.
 
-    FOLDER is where the hook runs, which some engines make the bundle; NAME is the container's, where the caller knows better.
+    FOLDER is where the hook runs, which some engines make the bundle, and a CREATED container's bundle itself; NAME is the container's,
+    where the caller knows better.
 
     Raises HookError: for a bad annotation, an unknown resource, or one whose definition is faulty.
     """
-    asker = container.identify(config.value, cwd=folder, who=run.who, container_names=requests.containers(config.annotations), name=name)
+    asker = container.identify(
+        config.value,
+        cwd=folder,
+        who=run.who,
+        container_names=requests.containers(config.annotations),
+        name=name,
+        created=created.id if created else None,
+    )
     findings.asker(asker)
     requests.refuse_mark(config.annotations)
     asked = requests.read(config.annotations, asker.kube)
@@ -63,7 +80,7 @@ def propose(run: Run, config: Config, folder: str, findings: Findings, name: str
     if not allocation.exist(wanted, survey.units):
         survey = inventory.survey(resources, near=True)
     findings.warnings = survey.warnings
-    return Proposal(run, asker, wanted, survey)
+    return Proposal(run, asker, wanted, survey, created.process if created else None)
 
 
 def _defined(catalog: inventory.Catalog, asked: tuple[Request, ...]) -> tuple[tuple[Request, Resource], ...]:
@@ -84,9 +101,11 @@ def decide(proposal: Proposal, ledger: allocation.View, findings: Findings) -> P
     living = living_leases(run, ledger, proposal.survey, asker.id)
     allotments = _allot(proposal, living, ledger.previous(asker.name or asker.id))
     placements = placing.place(asker, allotments)
-    edits = injection.edits(asker, allotments, placements)
-    findings.notes = notes.notes(asker, placements, edits)
+    edits, late = injection.in_time(asker, injection.edits(asker, allotments, placements))
+    findings.notes = notes.notes(asker, placements, edits, late)
     holder = allocation.reservation(asker, allocation.engine(os.getppid()), ledger.boot, run.who.uid)
+    if proposal.process is not None:
+        holder = allocation.confirmed(holder, proposal.process)
     leases = allocation.leases(allotments, holder)
     return Plan(asker, allotments, edits, leases, marks.make(asker.id, ledger.boot, asker.name, leases, edits))
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def report(run: Run, stage: str, findings: Findings, code: int, reason: str, traceback: str, duration: float) -> None:
     """Keep what STAGE decided and log its run, which took DURATION seconds. REASON is empty where CODE is 0."""
     outcome = Outcome.FAILED if code == ExitCode.SOFTWARE else Outcome.REFUSED if code else findings.outcome
-    if code or (stage == "precreate" and findings.container):
+    if code or outcome is Outcome.ALLOTTED or (stage == "precreate" and findings.container):
         _keep(run, stage, findings, code, outcome, reason)
     level = Level.ERROR if code else Level.WARNING if findings.warnings else Level.INFO
     fields: dict[str, object] = {

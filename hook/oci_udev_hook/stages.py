@@ -14,8 +14,8 @@ from .requests import annotations as requests
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .findings import Findings
-    from .ociconfig import Config
-    from .planning import Plan
+    from .ociconfig import Config, State
+    from .planning import Created, Plan
     from .run import Run
 
 
@@ -43,28 +43,55 @@ def precreate(run: Run, data: bytes, findings: Findings) -> bytes:
     return answer
 
 
-def dry_run(run: Run, config: Config, folder: str, findings: Findings, container: str | None = None) -> Plan:
-    """The plan that precreate would carry out now for CONFIG, run in FOLDER; no lease is taken, nothing is written."""
+def dry_run(
+    run: Run, config: Config, folder: str, findings: Findings, container: str | None = None, created: Created | None = None
+) -> Plan:
+    """The plan that precreate would carry out now for CONFIG, run in FOLDER, or createRuntime for a CREATED container.
+
+    No lease is taken, nothing is written.
+    """
     from . import allocation, planning
 
-    proposal = planning.propose(run, config, folder, findings, container)
+    proposal = planning.propose(run, config, folder, findings, container, created)
     ledger = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid, missing_is_lost=True)
     return planning.decide(proposal, ledger, findings)
 
 
 def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
-    """Confirm what precreate allotted with the pid in the state JSON (OCI runtime spec, config.md, createRuntime hooks)."""
+    """Confirm what precreate allotted, or else give the live container what it asks for.
+
+    The state JSON in DATA tells its process and its bundle (OCI runtime spec: runtime.md, State; config.md, createRuntime hooks).
+    """
     from . import bundles, confirming, ociconfig
 
     state = ociconfig.read_state(data)
     findings.container = state.id
     config = bundles.config(run, state)
-    mark = confirming.mark(run, config, state, findings)
+    mark = confirming.mark(config, state, findings)
     if mark is not None:
+        confirming.confirm(run, config, mark, state, findings)
         confirming.check(mark, config)
-        confirming.confirm(run, mark, state, findings)
+        confirming.check_container(run, mark, config, state)
         findings.outcome = Outcome.CONFIRMED
+    elif requests.asks(config.annotations):
+        _inject(run, config, state, findings)
     return b""
+
+
+def _inject(run: Run, config: Config, state: State, findings: Findings) -> None:
+    """The work of createRuntime for a container that precreate has not seen: the lease first, then its devices, then its bundle."""
+    from . import allocation, injecting, planning
+
+    make_state_dir(run.state_dir)
+    proposal = injecting.propose(run, config, state, findings)
+    if not proposal.wanted or proposal.process is None:
+        return
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        plan = planning.decide(proposal, ledger, findings)
+        ledger.commit(plan.leases, plan.container.id)
+    injecting.inject(run, config, proposal.process, plan, findings)
+    findings.allotted(plan.allotments)
+    findings.outcome = Outcome.ALLOTTED
 
 
 def poststop(run: Run, data: bytes, findings: Findings) -> bytes:

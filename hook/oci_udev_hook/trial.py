@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from . import ociconfig, printing, texts, typed
+from . import allocation, livetext, ociconfig, printing, texts, typed
 from .errors import UsageError
-from .frozen import replace
+from .frozen import frozen, replace
 from .injection import config as injection
 from .injection import mark as marks
+from .planning import Created
 from .requests import annotations as requests
 
 TYPE_CHECKING = False
@@ -18,14 +19,54 @@ if TYPE_CHECKING:
 
     from .errors import HookError
     from .findings import Findings
+    from .injection.live import Steps
+    from .model import Process
     from .ociconfig import Config
     from .planning import Plan
+    from .run import Run
 
 #: What is asked for on the command line alone is asked for by a container like this.
 _SMALLEST = b'{"ociVersion": "1.0.2", "process": {"user": {"uid": 0, "gid": 0}}, "linux": {}}'
 
 
-def config(options: Namespace) -> Config:
+@frozen
+class Trial:
+    """What dry-run tries."""
+
+    config: Config
+    folder: str  #: that the hook would run in
+    created: Created | None  #: the container that runs, where --pid names one
+
+
+def trial(run: Run, options: Namespace) -> Trial:
+    """What OPTIONS name. Raises UsageError."""
+    if options.pid is None:
+        return Trial(_config(options), _folder(options), None)
+    process = allocation.process(options.pid) if options.pid > 0 else None
+    if process is None:
+        raise UsageError(f"there is no process {options.pid}; --pid takes the first process of a container that runs")
+    identity, bundle = _known(run, process)
+    if options.bundle is None and options.config is None:
+        options.bundle = bundle
+        if not bundle:
+            raise UsageError(f"nothing tells where the bundle of process {options.pid} is; say so with --bundle DIR")
+    found = _config(options)
+    return Trial(found, os.path.dirname(os.path.abspath(found.source)), Created(identity, process))
+
+
+def _known(run: Run, process: Process) -> tuple[str, str]:
+    """The id and the bundle of the container whose first process is PROCESS, as far as the ledger or a conmon knows them."""
+    ledger = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
+    for lease in ledger.leases():
+        if lease.holder.process == process:
+            return lease.holder.container, lease.holder.bundle
+    from .allocation import monitors
+
+    found = monitors.of_process(process.pid, None)
+    return (found.container, found.bundle) if found is not None else ("", "")
+
+
+def _config(options: Namespace) -> Config:
     """The config that OPTIONS name, as the hook would get it: without its own edits of an earlier run, with the annotations added.
 
     Raises UsageError.
@@ -38,7 +79,7 @@ def config(options: Namespace) -> Config:
     return replace(found, value=value, annotations=typed.Fields(value).texts("annotations"))
 
 
-def folder(options: Namespace) -> str:
+def _folder(options: Namespace) -> str:
     """The folder that the hook would run in: the bundle's, as far as OPTIONS tell."""
     if options.config in (None, "-"):
         return os.path.abspath(str(options.bundle or "."))
@@ -74,9 +115,11 @@ def _read(options: Namespace, asked: bool) -> tuple[bytes, str]:
     return data, ociconfig.STANDARD_INPUT
 
 
-def as_fields(plan: Plan, findings: Findings) -> dict[str, object]:
-    """PLAN for programs; its edits are in the form that the mark on a patched config has."""
+def as_fields(plan: Plan, findings: Findings, steps: Steps | None) -> dict[str, object]:
+    """PLAN for programs, and its STEPS in a live container; its edits are in the form that the mark on a patched config has."""
+    live = {} if steps is None else {"steps": livetext.as_fields(steps)}
     return {
+        **live,
         "container": findings.name or findings.container,
         "requests": findings.requests,
         "units": [
@@ -110,12 +153,13 @@ def refusal(findings: Findings, error: HookError) -> dict[str, object]:
     }
 
 
-def text(plan: Plan, config: Config, findings: Findings) -> str:
-    """PLAN for the eye, and the diff of CONFIG."""
+def text(plan: Plan, config: Config, findings: Findings, steps: Steps | None) -> str:
+    """PLAN for the eye, its STEPS in a live container, and the diff of CONFIG."""
     if not plan.allotments:
         return f"{plan.container.label} asks for no devices: it starts as it is"
     after = _shown(injection.patch(config.value, plan.mark))
-    return "\n\n".join([printing.plan_text(plan, findings.notes), printing.config_diff(config.value, after)])
+    live = [] if steps is None else [livetext.text(steps)]
+    return "\n\n".join([printing.plan_text(plan, findings.notes), *live, printing.config_diff(config.value, after)])
 
 
 def _shown(config: dict[str, object]) -> dict[str, object]:

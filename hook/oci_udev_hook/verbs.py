@@ -181,12 +181,13 @@ def kube(run: Run, options: Namespace) -> int:
 
 def dry_run(run: Run, options: Namespace) -> int:
     """The plan that a start would carry out now, with the exit code that it would have."""
-    from . import trial
+    from . import injecting, trial
 
-    config = trial.config(options)
+    tried = trial.trial(run, options)
     findings = Findings()
     try:
-        plan = stages.dry_run(run, config, trial.folder(options), findings, options.container)
+        plan = stages.dry_run(run, tried.config, tried.folder, findings, options.container, tried.created)
+        steps = injecting.look(run, tried.config, tried.created.process, plan) if tried.created and plan.allotments else None
     except HookError as error:
         if not options.json:
             _warn(*findings.warnings)
@@ -194,9 +195,9 @@ def dry_run(run: Run, options: Namespace) -> int:
         _say(printing.as_json(trial.refusal(findings, error)))
         return error.code
     if options.json:
-        _say(printing.as_json(trial.as_fields(plan, findings)))
+        _say(printing.as_json(trial.as_fields(plan, findings, steps)))
     else:
-        _say(trial.text(plan, config, findings))
+        _say(trial.text(plan, tried.config, findings, steps))
         _warn(*findings.warnings)
     return ExitCode.DONE
 

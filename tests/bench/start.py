@@ -15,10 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+from container import Container
+
 PYTHON = "/usr/bin/python3"
-#: Two of the kernel's sixty-odd consoles as USB serial adapters: real nodes, a record as udev writes it.
+#: Some of the kernel's sixty-odd consoles as USB serial adapters: real nodes, a record as udev writes it.
 RECORD = """\
 S:serial/by-id/usb-FTDI_FT232R_{serial}-if00-port0
 I:1234567
@@ -40,7 +44,22 @@ DEFINITION = """\
 name  = "hardware-vendor.example/foo"
 match = ['SUBSYSTEM=="tty", ENV{ID_VENDOR_ID}=="0403", ENV{ID_MODEL_ID}=="6001"']
 """
-LIMITS = {"io.oci-udev-hook.limits": "hardware-vendor.example/foo: 2"}
+LIMITS = "io.oci-udev-hook.limits"
+ADAPTERS = (60, 61, 62, 63)
+
+
+def asked(count: int) -> dict[str, str]:
+    """The annotation that asks for COUNT adapters."""
+    return {LIMITS: f"hardware-vendor.example/foo: {count}"}
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A command whose run is timed with DATA as its standard input, and what is done before each run, which does not count."""
+
+    command: list[str]
+    data: bytes = b""
+    before: Callable[[], None] = lambda: None
 
 
 def config(annotations: dict[str, str]) -> bytes:
@@ -74,20 +93,28 @@ def config(annotations: dict[str, str]) -> bytes:
     ).encode()
 
 
-def commands(program: str, folder: str) -> dict[str, tuple[list[str], bytes]]:
-    """What is timed: the command and its standard input."""
-    hook = [program, "--config-dir", f"{folder}/config", "--state-dir", f"{folder}/state", "precreate"]
+def commands(program: str, folder: str, container: Container) -> dict[str, Timed]:
+    """What is timed."""
+    hook, own = ([program, "--config-dir", f"{folder}/config", "--state-dir", f"{folder}/{name}"] for name in ("state", "live"))
+    precreate, live = [*hook, "precreate"], [*own, "createRuntime"]
+
+    def again() -> None:
+        subprocess.run([*own, "poststop"], input=container.state(), env={}, check=True, stderr=subprocess.DEVNULL)
+        container.reset()
+
     return {
-        "python3 -I -c pass": ([PYTHON, "-I", "-c", "pass"], b""),
-        "precreate, nothing asked": (hook, config({})),
-        "precreate, two units": (hook, config(LIMITS)),
-        "(python3 -I -c 'import pyudev')": ([PYTHON, "-I", "-c", "import pyudev"], b""),
-        "(python3 -I -c 'import dataclasses')": ([PYTHON, "-I", "-c", "import dataclasses"], b""),
+        "python3 -I -c pass": Timed([PYTHON, "-I", "-c", "pass"]),
+        "precreate, nothing asked": Timed(precreate, config({})),
+        "precreate, two units": Timed(precreate, config(asked(2))),
+        "precreate, four units": Timed(precreate, config(asked(4))),
+        "createRuntime, four units": Timed(live, container.state(), again),
+        "(python3 -I -c 'import pyudev')": Timed([PYTHON, "-I", "-c", "import pyudev"]),
+        "(python3 -I -c 'import dataclasses')": Timed([PYTHON, "-I", "-c", "import dataclasses"]),
     }
 
 
 def prepare(folder: str) -> None:
-    """A definition, and a udev database that holds two serial adapters."""
+    """A definition, and a udev database that holds four serial adapters."""
     definitions = Path(folder, "config", "resources.d")
     definitions.mkdir(parents=True)
     (definitions / "50-foo.toml").write_text(DEFINITION, encoding="utf-8")
@@ -97,29 +124,37 @@ def prepare(folder: str) -> None:
     records.mkdir()
     for minor in range(64):
         (records / f"c4:{minor}").write_text("I:1234567\nV:1\n", encoding="utf-8")
-    for number, minor in enumerate((60, 61)):
+    for number, minor in enumerate(ADAPTERS):
         (records / f"c4:{minor}").write_text(RECORD.format(serial=f"A1B2C{number}", port=number + 1), encoding="utf-8")
 
 
-def measure(timed: dict[str, tuple[list[str], bytes]], rounds: int) -> dict[str, float]:
+def measure(timed: dict[str, Timed], rounds: int) -> dict[str, float]:
     """The median of each command's wall time over ROUNDS, in seconds; the first round warms caches and does not count."""
     times: dict[str, list[float]] = {name: [] for name in timed}
     for _ in range(rounds + 1):
-        for name, (command, data) in timed.items():
+        for name, each in timed.items():
+            each.before()
             started = time.perf_counter()
-            subprocess.run(command, input=data, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, check=True)
+            subprocess.run(each.command, input=each.data, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={}, check=True)
             times[name].append(time.perf_counter() - started)
     return {name: statistics.median(values[1:]) for name, values in times.items()}
 
 
-def proved(timed: dict[str, tuple[list[str], bytes]]) -> None:
+def proved(timed: dict[str, Timed], container: Container) -> None:
     """Each answer is right: a bench of what does nothing is worth nothing."""
-    for name, devices in (("precreate, nothing asked", 0), ("precreate, two units", 2)):
-        command, data = timed[name]
-        answer = subprocess.run(command, input=data, stdout=subprocess.PIPE, env={}, check=True)
+    for name, devices in (("precreate, nothing asked", 0), ("precreate, two units", 2), ("precreate, four units", 4)):
+        answer = subprocess.run(timed[name].command, input=timed[name].data, stdout=subprocess.PIPE, env={}, check=True)
         paths = {node["path"] for node in json.loads(answer.stdout)["linux"].get("devices", []) if node["path"].startswith("/dev/tty")}
         if len(paths) != devices:
             sys.exit(f"{name} gave {sorted(paths)}, not {devices} devices: {answer.stdout[:300]!r}")
+    live = timed["createRuntime, four units"]
+    live.before()
+    nodes = [f"tty{minor}" for minor in ADAPTERS]
+    before = container.opens(nodes)
+    subprocess.run(live.command, input=live.data, env={}, check=True, stderr=subprocess.DEVNULL)
+    after = container.opens(nodes)
+    if (before, after) != ([], nodes):
+        sys.exit(f"createRuntime, four units: {before} could be opened before it and {after} after it, not all of {nodes}")
 
 
 def main(arguments: list[str]) -> None:
@@ -130,14 +165,15 @@ def main(arguments: list[str]) -> None:
         os.chmod(folder, 0o755)
         prepare(folder)
         try:
-            timed = commands(program, folder)
-            proved(timed)
-            medians = measure(timed, int(rest[0]) if rest else 20)
+            with Container(Path(folder), json.loads(config(asked(4)))) as container:
+                timed = commands(program, folder, container)
+                proved(timed, container)
+                medians = measure(timed, int(rest[0]) if rest else 20)
         finally:
             subprocess.run(["umount", "/run/udev"], check=True)
     bare = medians["python3 -I -c pass"]
     if as_json:
-        print(json.dumps({name: median / bare for name, median in medians.items()}))
+        print(json.dumps({name: median * 1000 for name, median in medians.items()}))
         return
     print(f"{'median of one run':40}  {'ms':>6}  ratio")
     for name, median in medians.items():

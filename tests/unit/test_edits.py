@@ -7,7 +7,7 @@ import pytest
 from oci_udev_hook.edit import KEEP_GROUPS, CgroupRule, Edit, Group, Mount, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, HookError, UnavailableError, UsageError
 from oci_udev_hook.frozen import replace
-from oci_udev_hook.injection.edits import _default_variable, edits
+from oci_udev_hook.injection.edits import _default_variable, edits, in_time
 from oci_udev_hook.injection.notes import notes
 from oci_udev_hook.injection.placing import place
 from oci_udev_hook.injection.rights import unusable
@@ -600,3 +600,50 @@ class TestNotes:
     def test_a_node_open_to_all_needs_no_note(self) -> None:
         """Both runtimes do."""
         assert noted(MAPPED, serial(0, node=HostNode(0o666, 0, 0))) == ()
+
+
+class TestACreatedContainer:
+    """createRuntime comes too late for its process's environment and groups."""
+
+    def test_it_is_given_nodes_and_rules_and_told_of_the_rest(self) -> None:
+        container = replace(ROOTFUL, created=True, uid=1000)
+        allotments = allotted(serial(0))
+        possible, late = in_time(container, changes(container, allotments))
+
+        assert possible == (Node("/dev/ttyUSB0", number(0), 0o660, 1000, DIALOUT), CgroupRule(number(0), "rw"))
+        assert late == (Group(DIALOUT), Variable(VARIABLE, "/dev/ttyUSB0"))
+        variable, group = notes(container, place(container, allotments), possible, late)
+        assert variable == (
+            f"{VARIABLE} cannot be set for a container that is created already, so it must know where its devices are; "
+            "podman's precreate hook, where it is installed, sets variables too"
+        )
+        assert group == (
+            "the container's process, user 1000, cannot be given the group 20 of its devices any more; "
+            "podman's precreate hook, where it is installed, adds groups too"
+        )
+
+    def test_one_that_is_not_is_given_all(self) -> None:
+        found = given(ROOTFUL, serial(0))
+
+        assert in_time(ROOTFUL, found) == (found, ())
+
+    def test_its_nodes_in_a_user_namespace_are_its_own_whatever_the_runtime(self) -> None:
+        """The hook makes them itself, so there is nothing to say of runc."""
+        allotments = allotted(serial(0))
+        possible, _ = in_time(replace(MAPPED, created=True), changes(MAPPED, allotments))
+
+        assert notes(replace(MAPPED, created=True), place(MAPPED, allotments), possible) == ()
+
+    @pytest.mark.parametrize(("keeps", "usable"), [(False, False), (True, True)], ids=["groups dropped", "groups kept"])
+    def test_rootless_a_right_from_a_group_needs_the_groups_kept(self, keeps: bool, usable: bool) -> None:
+        """Case 9: crun is asked for them before it starts, or never."""
+        container = replace(ROOTLESS, created=True, keeps_groups=keeps)
+        reason = unusable(container, Unit(FOO.name, "port:x", (), (serial(0, node=seen_rootless()),)), FOO)
+
+        assert reason == (
+            None
+            if usable
+            else "/dev/ttyUSB0 is crw-rw---- 65534:65534 and your right to read and write it comes from a group of yours, "
+            "which a container that is created already cannot be given: start it with --group-add keep-groups and crun, "
+            "or let podman run the precreate hook, which asks crun for it"
+        )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from .allocate import allocate, exist, has_room, held_by, leases
 from .ledger import Ledger
-from .liveness import engine, process, reservation
+from .liveness import confirmed, engine, process, reservation
 from .view import View
 
 __all__ = [
     "Ledger",
     "View",
     "allocate",
+    "confirmed",
     "engine",
     "exist",
     "has_room",

@@ -6,6 +6,7 @@ import os
 
 from .. import files, places, typed
 from ..errors import ConfigurationError, UsageError
+from ..model import LeaseState
 from . import history, liveness, lock
 from .view import View, rebuilt
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _LOCK = "lock"
 _DAMAGED_LIMIT = 8  #: damaged ledgers that are kept; further ones are not set aside any more
-_WAIT = 5.0  #: seconds for the lock; the timeout in the hook JSON is 10, and the host must be looked at before
+_WAIT = 5.0  #: seconds for the lock; the timeout in the hook JSON is 10 (precreate), and the host must be looked at before
 
 
 class Ledger(View):
@@ -121,10 +122,12 @@ class Ledger(View):
     def confirm(self, container: str, process: Process) -> tuple[Lease, ...]:
         """From now on the leases of CONTAINER live as long as its PROCESS; gives them, none where it has none (any more) in this boot.
 
-        Raises ConfigurationError.
+        Those that another process of CONTAINER holds or held are not its own: its config is from an earlier run. Raises ConfigurationError.
         """
         held = self.held(container)
         if not held or held[0].holder.boot != self.boot:
+            return ()
+        if held[0].holder.state is LeaseState.CONFIRMED and held[0].holder.process != process:
             return ()
         self._records.put(liveness.confirmed(held[0].holder, process), held)
         self._write()

@@ -72,6 +72,12 @@ def find(container: str, owner: int | None, proc: str = "/proc") -> Monitor | No
     return next((found for found in monitors(owner, proc) if found.container == container), None)
 
 
+def of_process(pid: int, owner: int | None, proc: str = "/proc") -> Monitor | None:
+    """The monitor whose container's first process is PID."""
+    processes = ((found, container_process(found, proc)) for found in monitors(owner, proc))
+    return next((found for found, own in processes if own is not None and own.pid == pid), None)
+
+
 def container_process(found: Monitor, proc: str = "/proc") -> Process | None:
     """The container's process as FOUND's pidfile names it; None before there is one."""
     try:

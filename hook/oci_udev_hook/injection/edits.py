@@ -38,6 +38,17 @@ def edits(container: Container, allotments: tuple[Allotment, ...], placements: t
     return tuple(once.values())
 
 
+def in_time(container: Container, edits: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], tuple[Edit, ...]]:
+    """Those of EDITS that CONTAINER can still be given, and those that come too late.
+
+    A process that is there already has its variables and groups.
+    """
+    if not container.created:
+        return edits, ()
+    possible = tuple([edit for edit in edits if isinstance(edit, (Node, CgroupRule, Mount))])
+    return possible, tuple([edit for edit in edits if edit not in possible])
+
+
 def _identity(edit: Edit) -> object:
     """What an edit is about: two definitions that hold one device would put it at one path twice, where the first counts."""
     if isinstance(edit, Node):

@@ -5,7 +5,7 @@ No config names its runtime, so both are spoken of. For the log and `why`; nothi
 
 from __future__ import annotations
 
-from ..edit import KEEP_GROUPS
+from ..edit import KEEP_GROUPS, Group, Variable
 from .placing import defined
 from .rights import needs_group, shown, wanted
 
@@ -18,11 +18,31 @@ if TYPE_CHECKING:
     from .placing import Placement
 
 
-def notes(container: Container, placements: tuple[Placement, ...], edits: tuple[Edit, ...]) -> tuple[str, ...]:
-    """The sentences on what CONTAINER gets at PLACEMENTS by EDITS; none for a rootful container without a user namespace of its own."""
-    if not container.rootless and not container.user_namespace:
-        return ()
-    return tuple(dict.fromkeys(_rootless(container, placements, edits) if container.rootless else _mapped(placements)))
+def notes(container: Container, placements: tuple[Placement, ...], edits: tuple[Edit, ...], late: tuple[Edit, ...] = ()) -> tuple[str, ...]:
+    """The sentences on what CONTAINER gets at PLACEMENTS by EDITS, and on those that come too LATE for it."""
+    if container.rootless:
+        found = [*_rootless(container, placements, edits)]
+    elif container.user_namespace and not container.created:
+        found = [*_mapped(placements)]
+    else:
+        found = []
+    return tuple(dict.fromkeys([*found, *_late(container, placements, late)]))
+
+
+def _late(container: Container, placements: tuple[Placement, ...], late: tuple[Edit, ...]) -> Iterator[str]:
+    """On what a container that is created already cannot be given any more."""
+    variables = [edit.name for edit in late if isinstance(edit, Variable)]
+    if variables and placements:
+        yield (
+            f"{', '.join(variables)} cannot be set for a container that is created already, so it must know where its devices are; "
+            "podman's precreate hook, where it is installed, sets variables too"
+        )
+    for edit in late:
+        if isinstance(edit, Group):
+            yield (
+                f"the container's process, user {container.uid}, cannot be given the group {edit.gid} of its devices any more; "
+                "podman's precreate hook, where it is installed, adds groups too"
+            )
 
 
 def _rootless(container: Container, placements: tuple[Placement, ...], edits: tuple[Edit, ...]) -> Iterator[str]:

@@ -67,6 +67,11 @@ def _denied(container: Container, device: Device, node: HostNode, asked: int) ->
             f"{name}, whose owner you are, but the container's process is user {container.uid} and may not {_WORDS[lacking]} it: "
             "start the container with --userns=keep-id or as root inside, or let a udev rule give the node to a group of yours"
         )
+    if lacking and container.created and not container.keeps_groups:
+        return (
+            f"{name} and your right to {_WORDS[lacking]} it comes from a group of yours, which a container that is created already "
+            "cannot be given: start it with --group-add keep-groups and crun, or let podman run the precreate hook, which asks crun for it"
+        )
     if lacking and not _loses_nothing(container):
         own = ", ".join([str(group) for group in container.groups if group != container.gid])
         return (

@@ -1,4 +1,4 @@
-"""What the schema has against a definition file, in sentences for the people who write such files."""
+"""What a schema has against a definition file or the policy, in sentences for the people who write such files."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _HINTS = {
 }
 
 
-def complaints(data: object) -> Iterator[tuple[Path, str, str]]:
-    """All that the schema has against DATA: the path to it, the schema's keyword and a predicate.
+def complaints(data: object, schema_file: str = SCHEMA) -> Iterator[tuple[Path, str, str]]:
+    """All that the schema in SCHEMA_FILE has against DATA: the path to it, the schema's keyword and a predicate.
 
     Raises ConfigurationError where jsonschema is not installed.
     """
@@ -39,7 +39,7 @@ def complaints(data: object) -> Iterator[tuple[Path, str, str]]:
             f"definition files are checked with jsonschema, which does not load: {missing}; install python3-jsonschema"
         ) from None
 
-    with open(SCHEMA, encoding="utf-8") as file:
+    with open(schema_file, encoding="utf-8") as file:
         schema = json.load(file)
     for error in Draft7Validator(schema).iter_errors(data):
         for predicate in _PREDICATES[error.validator](error):
@@ -68,7 +68,8 @@ def _empty(_: Any) -> Iterator[str]:
 
 def _enum(error: Any) -> Iterator[str]:
     given = error.instance
-    later = "; this version cannot wait for a device" if isinstance(given, str) and given[:1].isdigit() else ""
+    waits = "missing" in error.absolute_path and isinstance(given, str) and given[:1].isdigit()
+    later = "; this version cannot wait for a device" if waits else ""
     yield f"is {shown(given)}, it must be {' or '.join(map(shown, error.validator_value))}{later}"
 
 
@@ -87,7 +88,7 @@ def _any_of(_: Any) -> Iterator[str]:
 
 def _additional(error: Any) -> Iterator[str]:
     known = error.schema["properties"]
-    if not error.absolute_path:
+    if not error.absolute_path and "resource" in known:
         yield from _at_the_top([key for key in error.instance if key not in known], known["resource"]["items"]["properties"])
         return
     for field in error.instance:

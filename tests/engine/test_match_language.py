@@ -20,12 +20,14 @@ ATTRIBUTES = ("type", "line", "size", "ro", "id", "options", "class", "vendor", 
 RECORD = "S:bed/one\nS:other\nE:BED=two words\nG:one\nQ:one\nG:two\nQ:two\nV:1\n"
 #: What makes udev's device like that record, before the lines are asked.
 SETUP = 'TAG+="one", TAG+="two", SYMLINK+="bed/one other", ENV{BED}="two words"\n'
-#: udev's own rules and database stay as they are: both are hidden for this one run.
+#: udev's own rules and database stay as they are, and the links that `udevadm test` makes vanish: all is hidden for this one run.
 PROGRAM = """
 set -e
 mount -t tmpfs none /run
 mount -t tmpfs none /usr/lib/udev/rules.d
-mkdir -p /run/udev/rules.d
+mkdir -p /run/udev/rules.d /run/dev
+cp -ax /dev/. /run/dev/
+mount --bind /run/dev /dev
 cp "$1" /run/udev/rules.d/50-bed.rules
 udevadm test "$2"
 """

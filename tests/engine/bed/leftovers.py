@@ -20,7 +20,7 @@ class State:
     """A machine as far as tests could change it."""
 
     mounts: frozenset[str]  #: mount points of this process's namespace
-    nodes: frozenset[str]  #: device nodes with mode and owner; loop devices, which other programs make too, are removed or it is an error
+    nodes: frozenset[str]  #: all in /dev with mode and owner; loop devices, which other programs make too, are removed or it is an error
     users: frozenset[str]
     files: frozenset[str]
     cgroups: frozenset[str]
@@ -38,11 +38,19 @@ def look() -> State:
     """The state now."""
     return State(
         mounts=frozenset(line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()),
-        nodes=frozenset(node(Path("/dev", name)) for name in os.listdir("/dev") if not name.startswith("loop")),
+        nodes=frozenset(node(path) for path in files("/dev") if not path.name.startswith("loop")),
         users=frozenset(line for name in ("passwd", "group", "subuid", "subgid") for line in Path("/etc", name).read_text().splitlines()),
         files=frozenset(str(path) for folder in FOLDERS for path in Path(folder).rglob("*")),
         cgroups=frozenset(str(path) for path in pod_parents()),
     )
+
+
+def files(top: str) -> Iterator[Path]:
+    """Files and folders of the file system at TOP, not of others that are mounted below."""
+    device = os.lstat(top).st_dev
+    for folder, folders, names in os.walk(top):
+        folders[:] = [name for name in folders if os.lstat(Path(folder, name)).st_dev == device]
+        yield from (Path(folder, name) for name in folders + names)
 
 
 def node(path: Path) -> str:

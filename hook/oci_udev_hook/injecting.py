@@ -39,6 +39,7 @@ def inject(run: Run, config: Config, process: Process, plan: Plan, findings: Fin
         with Opened(process, config.value, os.path.dirname(config.source), rootless=run.who.rootless) as target:
             try:
                 steps = live.look(target, plan.edits, config.value, plan.container.id)
+                findings.warnings += steps.denied
                 live.apply(target, steps, undo, replace_pin=_replaces_pin(run, steps))
                 bundles.patch(config, patched)
             except BaseException:

@@ -27,7 +27,7 @@ _HOWS = {
 def text(steps: Steps) -> str:
     """STEPS in their order, a line each."""
     lines = ["in the live container createRuntime would go these steps:"]
-    lines += [f"  {line}" for line in [*_scope(steps), *_lists(steps), *_programs(steps), *map(_node, steps.nodes)]]
+    lines += [f"  {line}" for line in [*_scope(steps), *_lists(steps), *_programs(steps), *map(_node, steps.nodes), *steps.denied]]
     return "\n".join(lines)
 
 
@@ -93,5 +93,6 @@ def as_fields(steps: Steps) -> dict[str, object]:
             {"folder": step.folder, "program": step.program, "name": step.name, "instructions": step.instructions, "way": step.way}
             for step in steps.programs
         ],
+        "denied": steps.denied,
         "nodes": [{"path": step.path, "number": str(step.number), "how": step.how, "mode": step.mode} for step in steps.nodes],
     }

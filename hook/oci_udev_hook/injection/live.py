@@ -12,8 +12,9 @@ from .. import typed
 from ..edit import CgroupRule
 from ..errors import UsageError
 from ..frozen import frozen
-from . import cgroup, filters, nodes, systemd
+from . import cgroup, filters, nodes, systemd, verdict
 from . import levels as cgroups
+from .attached import programs_on
 from .rules import of_config
 from .target import read_proc
 
@@ -54,6 +55,7 @@ class Steps:
     lists: tuple[ListStep, ...]
     programs: tuple[FilterStep, ...]
     nodes: tuple[NodeStep, ...]
+    denied: tuple[str, ...] = ()  #: sentences on cgroups above the container's own, which are not changed, but forbid what it is to have
 
 
 def look(live: Target, edits: tuple[Edit, ...], config: Mapping[str, object], container: str) -> Steps:
@@ -69,7 +71,27 @@ def look(live: Target, edits: tuple[Edit, ...], config: Mapping[str, object], co
         lists=tuple([ListStep(level, lacking) for level in levels if level.version == 1 and (lacking := cgroup.missing(level, rules))]),
         programs=_programs(levels, rules),
         nodes=nodes.look(live, edits),
+        denied=_denied(levels, rules),
     )
+
+
+def _denied(levels: tuple[Level, ...], rules: tuple[CgroupRule, ...]) -> tuple[str, ...]:
+    """Sentences on device programs above LEVELS that deny one of RULES: all up to the root are asked, and they are others' to change."""
+    top = next((level for level in levels if level.version == 2), None)
+    if top is None or not top.folder.endswith(top.path):
+        return ()
+    found = []
+    hierarchy, folder = top.folder.removesuffix(top.path), top.folder
+    while folder != hierarchy:
+        folder = folder.rpartition("/")[0]
+        for program in programs_on(folder):
+            denied = [f"{rule.number} {rule.access}" for rule in rules if verdict.allows(program.code, rule.number, rule.access) is False]
+            if denied:
+                found.append(
+                    f"the device program {program.id} of {folder}, above the container's own cgroup, denies {', '.join(denied)}, "
+                    "so the container cannot open it; see whose it is: bpftool cgroup tree"
+                )
+    return tuple(found)
 
 
 def _levels(live: Target, config: Mapping[str, object], container: str) -> tuple[Level, ...]:

@@ -58,11 +58,12 @@ def look(folder: str, rules: tuple[CgroupRule, ...]) -> tuple[FilterStep, ...]:
     gone, ConfigurationError where its programs cannot be changed.
     """
     found = [_step(folder, each, rules) for each in programs_on(folder)]
-    anew = [str(step.program) for step in found if step.way is Way.REGENERATE]
-    if len(anew) > 1:
+    anew = [step for step in found if step.way is Way.REGENERATE]
+    others = [step for step in found if step.name != _SYSTEMDS]
+    if anew and len(others) > 1:
         raise ConfigurationError(
-            f"the device programs {' and '.join(anew)} of {folder} do not show what they do (net.core.bpf_jit_harden), and only one of "
-            f"them can be the runtime's, which the hook could make anew; {OTHER_WAY}"
+            f"{called(anew[0].program, folder)} cannot be told from the runtime's own, which could be made anew from its config: "
+            f"{anew[0].reason}, and there are {len(others)} programs; {OTHER_WAY}"
         )
     return tuple(found)
 
@@ -205,14 +206,15 @@ def _put(cgroup: int, old: int, new: int) -> None:
     try:
         programs.attach(cgroup, new, programs.MULTI | programs.REPLACE, old)
     except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOENT):  # a kernel before 5.6, or a program attached by a link
+        if error.errno not in (errno.EINVAL, errno.ENOENT):  # a kernel before 5.6, or a program that a link holds
             raise
         programs.attach(cgroup, new, programs.MULTI)
         try:
             programs.detach(cgroup, old)
-        except OSError:
+        except OSError as refused:
             programs.detach(cgroup, new)
-            raise
+            says = "it is held by a BPF link" if refused.errno == errno.ENOENT else refused.strerror
+            raise OSError(errno.EBUSY, says) from None
 
 
 def _pin_over(program: int, pin: str) -> None:

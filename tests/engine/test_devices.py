@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bed.cells import Mode, Runtime, cells, diagonal
+from bed.cells import MODES, Mode, Runtime, cells, diagonal
 from bed.engine import HELD, RESOURCE, Engine
 from bed.setup import define
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bed.devices import Loop
 
 HOLDER = "holder"
-everywhere = pytest.mark.parametrize("engine", cells(modes=tuple(Mode)), indirect=True)
+everywhere = pytest.mark.parametrize("engine", cells(modes=MODES), indirect=True)
 #: Not runc in a user namespace: it binds the host's file of the same path (`why` says so).
 renaming = pytest.mark.parametrize(
     "engine",

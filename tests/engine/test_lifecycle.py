@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bed.cells import Mode, diagonal
+from bed.cells import MODES, diagonal
 from bed.engine import HELD, RESOURCE, Engine
 from bed.setup import define
 from bed.views import until
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bed.devices import Loop
 
 ONE = f"{RESOURCE}: 1"
-pytestmark = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
+pytestmark = pytest.mark.parametrize("engine", diagonal(*MODES), indirect=True)
 
 
 def test_a_stopped_container_holds_nothing(clean: Engine) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bed.cells import Mode, diagonal
+from bed.cells import MODES, diagonal
 from bed.engine import RESOURCE, Engine
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ HOOKS = "/usr/share/oci-udev-hook/hooks.d"
 MARK = "io.oci-udev-hook.injected"
 DISK = 6  #: a group of every Debian
 BEFORE, AFTER = "/tmp/seen/before.json", "/tmp/seen/after.json"
-pytestmark = pytest.mark.parametrize("engine", diagonal(*Mode), indirect=True)
+pytestmark = pytest.mark.parametrize("engine", diagonal(*MODES), indirect=True)
 
 
 @pytest.fixture

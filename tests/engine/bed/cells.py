@@ -35,6 +35,7 @@ class Cgroup(StrEnum):
 
     V1 = "v1"
     V2 = "v2"
+    HYBRID = "hybrid"  #: v1's controllers, and cgroup v2 beside them with what they leave
 
 
 class Runtime(StrEnum):
@@ -49,7 +50,12 @@ class Mode(StrEnum):
 
     ROOTFUL = "rootful"
     UIDMAP = "uidmap"
+    AUTO = "auto"  #: podman chooses the user namespace's ids, few of them
     ROOTLESS = "rootless"
+
+
+CGROUPS = (Cgroup.V1, Cgroup.V2)
+MODES = (Mode.ROOTFUL, Mode.UIDMAP, Mode.ROOTLESS)
 
 
 @dataclass(frozen=True)
@@ -60,9 +66,10 @@ class Cell:
     cgroup: Cgroup
     runtime: Runtime
     mode: Mode = Mode.ROOTFUL
+    plain: bool = False  #: the runtime runs a bundle itself, there is no podman
 
     def __str__(self) -> str:
-        return f"{self.release.label}-{self.cgroup}-{self.runtime}-{self.mode}"
+        return f"{self.release.label}-{'plain-' if self.plain else ''}{self.cgroup}-{self.runtime}-{self.mode}"
 
 
 @cache
@@ -92,8 +99,10 @@ def impossible(cell: Cell) -> str | None:
         return "engine tests need root: sudo tests/run"
     if not tree(cell.release):
         return f"there is no tree of {cell.release}: sudo tests/run makes it"
-    if cell.cgroup is Cgroup.V1 and not Path("/sys/fs/cgroup/devices").is_dir():
+    if cell.cgroup is not Cgroup.V2 and not Path("/sys/fs/cgroup/devices").is_dir():
         return "the kernel or its boot line gives this machine no cgroup v1"
+    if cell.cgroup is Cgroup.HYBRID and not Path("/sys/fs/cgroup/unified/cgroup.controllers").is_file():
+        return "this machine has no cgroup v2 beside its cgroup v1"
     shim_needed = cell.cgroup is Cgroup.V2 and cell.runtime is Runtime.CRUN and cell.mode is not Mode.ROOTLESS and needs_memlock_shim(cell)
     if shim_needed and not shutil.which("gcc"):
         return "crun 1.8.1 needs CAP_SYS_RESOURCE on cgroup v2, or gcc for the shim that does without"
@@ -121,7 +130,7 @@ def parameter(cell: Cell, unless: dict[str, str] | None = None) -> object:
 
 def cells(
     releases: tuple[Release, ...] = tuple(Release),
-    cgroups: tuple[Cgroup, ...] = tuple(Cgroup),
+    cgroups: tuple[Cgroup, ...] = CGROUPS,
     runtimes: tuple[Runtime, ...] = tuple(Runtime),
     modes: tuple[Mode, ...] = (Mode.ROOTFUL,),
 ) -> list[object]:

@@ -14,7 +14,7 @@ IMAGE = "localhost/bed:1"
 USER = "tester"
 RESOURCE = "bed.example/loop"
 LIMITS = "io.oci-udev-hook.limits"
-UIDMAP = ("--uidmap", "0:200000:65536", "--gidmap", "0:200000:65536")
+MAPPING = {Mode.UIDMAP: ("--uidmap", "0:200000:65536", "--gidmap", "0:200000:65536"), Mode.AUTO: ("--userns=auto",)}
 HELD = 75
 SLEEP = ("sleep", "1000")
 #: What podman says about a removal that works the next time
@@ -26,21 +26,37 @@ ONCE = count(1)  #: for names: podman 4.3 can also be late in removing what it r
 
 
 @dataclass(frozen=True)
-class Engine:
-    """podman as the tests of one cell use it."""
+class Runner:
+    """Who runs the containers of one cell, and where."""
 
     cell: Cell
     view: View
 
     @property
     def user(self) -> str | None:
-        """Who runs podman: None is root."""
+        """Whose containers they are: None is root."""
         return USER if self.cell.mode is Mode.ROOTLESS else None
+
+    def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
+        """Run a verb of the hook as this user."""
+        return self.view.run("oci-udev-hook", *arguments, user=self.user, stdin=stdin, check=check)
+
+    def leases(self) -> dict[str, tuple[str, ...]]:
+        """The host's nodes that each container holds, by the container's name, in a stable order."""
+        held: dict[str, list[str]] = {}
+        for lease in json.loads(self.hook("leases", "--json").out)["leases"]:
+            held.setdefault(lease["name"] or lease["container"], []).extend(lease["nodes"])
+        return {name: tuple(sorted(nodes)) for name, nodes in held.items()}
+
+
+@dataclass(frozen=True)
+class Engine(Runner):
+    """podman as the tests of one cell use it."""
 
     @property
     def binds_nodes(self) -> bool:
         """Whether containers get the host's nodes with the host's owner and mode: rootless, and by runc in a user namespace."""
-        return self.cell.mode is Mode.ROOTLESS or (self.cell.mode is Mode.UIDMAP and self.cell.runtime is Runtime.RUNC)
+        return self.cell.mode is Mode.ROOTLESS or (self.cell.mode is not Mode.ROOTFUL and self.cell.runtime is Runtime.RUNC)
 
     @property
     def denies_its_pods(self) -> bool:
@@ -56,7 +72,7 @@ class Engine:
     @property
     def mapping(self) -> tuple[str, ...]:
         """The options of a container's own user namespace."""
-        return UIDMAP if self.cell.mode is Mode.UIDMAP else ()
+        return MAPPING.get(self.cell.mode, ())
 
     def podman(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
         """Run podman and wait."""
@@ -103,6 +119,22 @@ class Engine:
         """One value of `podman inspect`."""
         return self.podman("container", "inspect", "--format", template, name).out.strip()
 
+    def stop(self, name: str) -> None:
+        """End the container NAME at once; it can start again."""
+        self.podman("stop", "--time", "0", name)
+
+    def start_again(self, name: str) -> None:
+        """Start the container NAME, which has stopped."""
+        self.podman("start", name)
+
+    def process(self, name: str) -> int:
+        """The pid of the container NAME, as the view counts."""
+        return int(self.inspect(name, "{{.State.Pid}}"))
+
+    def bundle(self, name: str) -> str:
+        """The bundle of the container NAME."""
+        return self.inspect(name, "{{.OCIConfigPath}}").removesuffix("/config.json")
+
     def remove(self, name: str) -> None:
         """Remove the container NAME at once."""
         self._remove(("rm", "--force", "--time", "0", "--ignore"), name)
@@ -130,14 +162,3 @@ class Engine:
             return result.code == 0
 
         until(removed, 20)
-
-    def hook(self, *arguments: str, stdin: str = "", check: bool = True) -> Result:
-        """Run a verb of the hook as this user."""
-        return self.view.run("oci-udev-hook", *arguments, user=self.user, stdin=stdin, check=check)
-
-    def leases(self) -> dict[str, tuple[str, ...]]:
-        """The host's nodes that each container holds, by the container's name, in a stable order."""
-        held: dict[str, list[str]] = {}
-        for lease in json.loads(self.hook("leases", "--json").out)["leases"]:
-            held.setdefault(lease["name"], []).extend(lease["nodes"])
-        return {name: tuple(sorted(nodes)) for name, nodes in held.items()}

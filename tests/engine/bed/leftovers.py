@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -67,10 +68,12 @@ def pod_parents() -> list[Path]:
 
 def sweep(before: State) -> None:
     """Remove the empty cgroups that were not there BEFORE: podman leaves the parent of all its containers."""
-    for path in pod_parents():
-        if str(path) not in before.cgroups:
-            with suppress(OSError):  # not empty: someone else's container is in it
+    end = time.monotonic() + 2  # the kernel keeps one for a moment after its last process
+    while (left := [path for path in pod_parents() if str(path) not in before.cgroups]) and time.monotonic() < end:
+        for path in left:
+            with suppress(OSError):  # not empty: it can be someone else's container that is in it
                 path.rmdir()
+        time.sleep(0.02)
 
 
 def changes(before: State, after: State) -> list[str]:

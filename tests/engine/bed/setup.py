@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from .cells import Cgroup, Release, can_raise_limits, tree
@@ -15,6 +17,9 @@ from .views import HERE, View
 CHECKOUT = HERE.parents[2]
 SOURCE = "/opt/oci-udev-hook"  #: the checkout's copy in a view
 DEFINITION = "/etc/oci-udev-hook/resources.d/50-bed.toml"
+HOOKS = "/usr/share/containers/oci/hooks.d"  #: podman's default folder
+DROP_IN = "/etc/containers/containers.conf.d/50-oci-udev-hook.conf"  #: names the folder of the precreate hook
+IMAGE_TAR = "/tmp/image.tar"
 
 #: Settings that podman needs on machines without CAP_SYS_RESOURCE, without iptables, or whose v2 hierarchy has no pids controller.
 SETTINGS = """\
@@ -56,9 +61,11 @@ def furnish(view: View, release: Release, loops: tuple[Loop, ...], units: tuple[
     if release is Release.DEBIAN12 and not can_raise_limits() and shutil.which("gcc"):
         shim_crun(view)
     view.run("useradd", "--create-home", USER)
+    for file in ("/etc/subuid", "/etc/subgid"):  # of --userns=auto, containers-storage.conf(5)
+        view.write(file, f"{view.path(file).read_text()}containers:1000000:1000000\n")
     uid = view.uid(USER)
     view.run("install", "-d", "-o", USER, "-g", USER, "-m", "700", f"/run/user/{uid}")
-    view.run(str(Path(SOURCE, "tests/engine/bed/image")), "/tmp/image.tar")
+    view.run(str(Path(SOURCE, "tests/engine/bed/image")), IMAGE_TAR)
     for loop in loops:
         loop.appear(view)
     define(view, units)
@@ -67,7 +74,17 @@ def furnish(view: View, release: Release, loops: tuple[Loop, ...], units: tuple[
 
 def import_image(view: View, user: str | None) -> None:
     """Give USER's podman the image."""
-    view.run("podman", "import", "--quiet", "--change", 'CMD ["sh"]', "--change", "ENV PATH=/bin", "/tmp/image.tar", IMAGE, user=user)
+    view.run("podman", "import", "--quiet", "--change", 'CMD ["sh"]', "--change", "ENV PATH=/bin", IMAGE_TAR, IMAGE, user=user)
+
+
+@contextmanager
+def without_precreate(view: View) -> Iterator[None]:
+    """No engine finds the precreate hook meanwhile; the others are where they are by default."""
+    drop_in = view.path(DROP_IN)
+    text = drop_in.read_text()
+    drop_in.unlink()
+    yield
+    view.write(DROP_IN, text)
 
 
 def define(view: View, loops: tuple[Loop, ...], extra: str = "") -> None:

@@ -42,7 +42,7 @@ class Result:
 
 @dataclass
 class View:
-    """A running view of TREE with the cgroup hierarchy CGROUP (`v1`, `v2`, `host`)."""
+    """A running view of TREE with the cgroup hierarchy CGROUP (`v1`, `v2`, `hybrid`)."""
 
     tree: str
     cgroup: str
@@ -121,6 +121,14 @@ class View:
             text=True,
             start_new_session=True,
         )
+
+    def subordinate(self, user: str) -> tuple[int, int]:
+        """The first of the ids that USER may map, and how many: subuid(5). Those of the groups are the same."""
+        for line in self.path("/etc/subuid").read_text().splitlines():
+            name, first, size = line.split(":")
+            if name == user:
+                return int(first), int(size)
+        raise BedError(f"the view's /etc/subuid has nothing for {user}")
 
     def uid(self, user: str) -> int:
         """The numeric id of USER in the view."""

@@ -112,10 +112,11 @@ def _escaped(name: str) -> str:
 def _pairs(properties: typed.Fields, name: str) -> list[tuple[str, str]]:
     """The property NAME, whose type is a(ss); none where systemd does not have it. Raises TypedError."""
     value = properties.object(name)
-    pairs = [typed.Fields({"entry": entry}, value.at("data")).strings("entry") for entry in value.items("data")]
-    if not all(len(pair) == 2 for pair in pairs):
-        raise value.wrong("data", "a list of pairs")
-    return [(pair[0], pair[1]) for pair in pairs]
+    entries = value.items("data")
+    pairs = [(entry[0], entry[1]) for entry in entries if isinstance(entry, list) and [type(part) for part in entry] == [str, str]]
+    if len(pairs) != len(entries):
+        raise value.wrong("data", "a list of pairs of strings")
+    return pairs
 
 
 def _added(rules: tuple[CgroupRule, ...], entries: dict[str, str]) -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,4 @@
-"""Device programs on data: what becomes of each kind of dump, in which order programs are swapped, what is said where the kernel refuses."""
+"""Device programs on data: what becomes of each kind of dump, in which order programs are swapped, what the kernel's refusals become."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _REGISTERS = 11  #: R0 to R10; what comes behind is the kernel's own (its AX hid
 _LARGEST = 2**31 - 1  #: of an immediate operand; the largest device number in Linux has 20 bits
 
 # linux/bpf_common.h, linux/bpf.h: class, size or operation, source of the operand
-LOAD_WORD = 0x61  # BPF_LDX | BPF_MEM | BPF_W
+_LOAD_WORD = 0x61  # BPF_LDX | BPF_MEM | BPF_W
 LOAD_CONSTANT = 0x18  # BPF_LD | BPF_IMM | BPF_DW: takes two instructions
 _AND32 = 0x54
 _SHIFT_RIGHT32 = 0x74
@@ -57,12 +57,12 @@ def allow(rules: tuple[CgroupRule, ...], program: bytes) -> bytes:
     if not merged:
         return program
     head = [
-        _code(LOAD_WORD, 6, 1, 0),  # R6: what is wanted, R7: the type, R8 and R9: the number
+        _code(_LOAD_WORD, 6, 1, 0),  # R6: what is wanted, R7: the type, R8 and R9: the number
         _code(_MOVE32, 7, 6),
         _code(_AND32, 7, value=0xFFFF),
         _code(_SHIFT_RIGHT32, 6, value=16),
-        _code(LOAD_WORD, 8, 1, 4),
-        _code(LOAD_WORD, 9, 1, 8),
+        _code(_LOAD_WORD, 8, 1, 4),
+        _code(_LOAD_WORD, 9, 1, 8),
     ]
     for number, access in merged.items():
         tests = [(_JUMP_IF_NOT, 7, _TYPES[number.type]), (_JUMP_IF_NOT, 8, number.major), (_JUMP_IF_NOT, 9, number.minor)]
@@ -78,12 +78,12 @@ def device_list(rules: tuple[DeviceRule, ...]) -> bytes:
     request is let through when none is left; a rule that denies ends it if one of its own is left.
     """
     body = [
-        _code(LOAD_WORD, 6, 1, 0),
+        _code(_LOAD_WORD, 6, 1, 0),
         _code(_MOVE32, 2, 6),
         _code(_AND32, 2, value=0xFFFF),
         _code(_SHIFT_RIGHT32, 6, value=16),
-        _code(LOAD_WORD, 4, 1, 4),
-        _code(LOAD_WORD, 5, 1, 8),
+        _code(_LOAD_WORD, 4, 1, 4),
+        _code(_LOAD_WORD, 5, 1, 8),
     ]
     for rule in reversed(rules):
         if max(rule.major or 0, rule.minor or 0) > _LARGEST:

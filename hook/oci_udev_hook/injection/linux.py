@@ -55,7 +55,6 @@ PROC_SUPER_MAGIC = 0x9FA0
 TMPFS_MAGIC = 0x01021994
 CGROUP_SUPER_MAGIC = 0x27E0EB
 CGROUP2_SUPER_MAGIC = 0x63677270
-BPF_FS_MAGIC = 0xCAFE4A11
 
 #: Kernels 6.17 to 7.1 write behind a short bpf_attr, so a zeroed buffer of more than any size known goes in.
 _BPF_ATTR_SIZE = 256

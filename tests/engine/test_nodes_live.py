@@ -236,6 +236,23 @@ class TestNodes:
             assert [line[4:] for line in new] == [["-", "tmpfs", "oci-udev-hook", "rw,mode=700"]] * 2
 
     @kinds
+    @pytest.mark.parametrize("rights", [lambda work: work(), without_mknod], ids=["made", "bound"])
+    def test_nothing_comes_out_by_propagation(self, user_namespace: bool, rights: Callable[[Callable[[], None]], None]) -> None:
+        """Where systemd has made all mounts of the host shared, mount_namespaces(7)."""
+
+        def work() -> None:
+            namespaces.unshare(namespaces.CLONE_NEWNS)
+            namespaces.mount("", "/", flags=namespaces.MS_REC | namespaces.MS_SHARED)
+            with started(user_namespace=user_namespace) as container:
+                before, within = namespaces.mount_table(), container.do(namespaces.mount_table)
+                rights(lambda: given(container, (Node("/dev/foo", ZERO, 0o600, 0, 0),)) and None)
+                new = [line for line in container.do(namespaces.mount_table) if line not in within]
+                assert namespaces.mount_table() == before
+                assert ["shared:" in line or "master:" in line for line in new] == [False] * len(new)
+
+        apart(work)
+
+    @kinds
     def test_the_hosts_node_is_mounted_where_none_can_be_made(self, user_namespace: bool) -> None:
         """A hook in a service with a device cgroup of its own. The owner is the host's then."""
         with started(user_namespace=user_namespace) as container:
@@ -357,6 +374,7 @@ class TestHostileContainers:
             ("ln -s ../../victim dev/serial", LINK.format("/dev/serial")),
             ("ln -s /proc/self/cwd dev/serial", LINK.format("/dev/serial")),
             ("mkdir dev/serial dev/other; ln -s ../other dev/serial/by-id", LINK.format("/dev/serial/by-id")),
+            ("mkdir -p dev/other/by-id; ln -s other dev/serial", LINK.format("/dev/serial")),
             (
                 "touch dev/serial",
                 "/dev/serial in the container is a file where a folder is needed; its image must have a folder there, or nothing",
@@ -370,13 +388,13 @@ class TestHostileContainers:
                 "/dev/serial in the container is a mount of something else, and devices are not made there; mount it elsewhere",
             ),
         ],
-        ids=["absolute link", "relative link", "magic link", "deeper link", "file", "the host's folder", "another tmpfs"],
+        ids=["absolute link", "relative link", "magic link", "deeper link", "link within", "file", "the host's folder", "another tmpfs"],
     )
     def test_a_folder_on_the_way_is_none(self, user_namespace: bool, way: None, script: str, sentence: str) -> None:
-        """A step that was possible is taken back."""
+        """Though another node could be made."""
         with started(user_namespace=user_namespace) as container:
             container.sh(script)
-            error = refused(container, EDITS)
+            error = refused(container, EDITS[:2])
 
         assert isinstance(error, RefusedError)
         assert str(error) == sentence
@@ -426,6 +444,29 @@ class TestHostileContainers:
             container.sh("umount dev/blocks/one 2>/dev/null || :; rm dev/blocks/one")
             assert state(container) == before
         assert str(caught.value) == f"the container has {what} at /dev/blocks/one, where b 7:99 is to appear; {TAKE_OUT}"
+
+    def test_something_takes_the_place_of_what_was_made(self, user_namespace: bool) -> None:
+        """What came stays: it is not the hook's."""
+
+        class Intruder(list[Callable[[], None]]):
+            def append(self, way_back: Callable[[], None]) -> None:
+                super().append(way_back)
+                container.sh("rm dev/ttyUSB0; mkfifo dev/ttyUSB0")
+
+        with started(user_namespace=user_namespace) as container:
+            undo = Intruder()
+            with pytest.raises(RefusedError) as caught:
+                given(container, EDITS[:1], undo)
+
+            assert container.sh("find dev -mindepth 1") == "dev/ttyUSB0\n"
+            assert container.sh("stat -c %F dev/ttyUSB0") == "fifo\n"
+        assert str(caught.value) == (
+            "the nodes cannot be mounted in the container (No such file or directory); "
+            "something in the container changes its /dev meanwhile, so look what that is and start it again"
+            if user_namespace
+            else "/dev/ttyUSB0 in the container is not the node that was made there; "
+            "something in it changes its /dev meanwhile, so look what that is and start the container again"
+        )
 
     @pytest.mark.parametrize(
         ("image", "later", "sentence"),
@@ -570,7 +611,8 @@ class TestProcess:
 
         assert str(caught.value) == f"the container's process {container.pid} is not there, or not any more; start the container again"
 
-    def test_a_proc_that_is_none_is_not_believed(self) -> None:
+    @pytest.mark.parametrize("self_link", [None, "1", "{pid}"], ids=["nothing like it", "static", "knows the hook"])
+    def test_a_proc_that_is_none_is_not_believed(self, self_link: str | None) -> None:
         """CVE-2025-52881's kind: what a file in /proc says counts only where the kernel says it."""
 
         def work() -> str:
@@ -581,11 +623,21 @@ class TestProcess:
             Path(f"/proc/{pid}/ns").mkdir(parents=True)
             Path(f"/proc/{pid}/ns/user").touch()
             Path(f"/proc/{pid}/root").symlink_to("/run")
-            with pytest.raises(ConfigurationError) as caught:
-                nodes.look(target.open_target(pid, "", "", "", rootless=False), EDITS)
+            if self_link is not None:
+                Path("/proc/self").symlink_to(self_link.format(pid=pid))
+            if self_link == "{pid}":
+                found = target.open_target(pid, "", "", "", rootless=False)
+                assert nodes.wrong_node(found, EDITS[:1]) is not None, "its word is against the container only"
+                with pytest.raises(ConfigurationError) as caught:
+                    nodes.look(found, EDITS)
+            else:
+                with pytest.raises(ConfigurationError) as caught:
+                    target.open_target(pid, "", "", "", rootless=False)
             return str(caught.value)
 
-        assert apart(work) == "/proc is no procfs, so nothing can be told of the container's process; oci-udev-hook needs the host's /proc"
+        assert apart(work) == (
+            "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container's process; mount that there (proc(5))"
+        )
 
     def test_a_users_hook_may_not_look_into_roots_container(self) -> None:
         with started() as container:

@@ -71,7 +71,8 @@ def host_tree(path: str, number: DeviceNumber, *, read_only: bool) -> int:
         found = number_of(os.fstat(tree))
         if found != number:
             raise UnavailableError(f"{path} was {number} when it was allotted and is {found or 'no device'} now; start the container again")
-        _close_off(tree, linux.MOUNT_ATTR_RDONLY if read_only else 0)
+        # It would share its peers' propagation: what the container mounts over it would be mounted over the host's node.
+        linux.mount_setattr(tree, _ATTRIBUTES | (linux.MOUNT_ATTR_RDONLY if read_only else 0), linux.MS_PRIVATE)
     except BaseException:
         os.close(tree)
         raise
@@ -87,11 +88,6 @@ def host_node(number: DeviceNumber) -> str | None:
     except OSError:
         return None
     return next((f"/dev/{line.removeprefix('DEVNAME=')}" for line in lines if line.startswith("DEVNAME=")), None)
-
-
-def _close_off(tree: int, attributes: int = 0) -> None:
-    """No mount below TREE comes out of the container again by propagation."""
-    linux.mount_setattr(tree, _ATTRIBUTES | attributes, linux.MS_PRIVATE)
 
 
 def make_place(folder: int, path: str) -> int:
@@ -126,14 +122,8 @@ def _trees(attachments: list[Attachment], tmpfs: int | None) -> list[int]:
         somewhere = os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         linux.mount_setattr(somewhere, 0, linux.MS_PRIVATE)
         linux.move_mount(tmpfs, somewhere)
-    trees = []
-    for attachment in attachments:
-        tree = attachment.tree
-        if tree is None:
-            tree = linux.open_tree(tmpfs if tmpfs is not None else -1, attachment.name)
-            _close_off(tree)
-        trees.append(tree)
-    return trees
+    folder = -1 if tmpfs is None else tmpfs
+    return [linux.open_tree(folder, each.name) if each.tree is None else each.tree for each in attachments]
 
 
 def take_away(target: Target, path: str, number: DeviceNumber) -> None:

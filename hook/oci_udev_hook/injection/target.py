@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     IdMap = tuple[tuple[int, int, int], ...]
 
 _FLAGS = os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC
-_PROC_ROOT_INO = 1  #: linux/proc_fs.h
 
 
 @frozen
@@ -100,13 +99,21 @@ def _process(pid: int) -> int:
     """A descriptor of /proc/PID. Raises HookError."""
     proc = os.open("/proc", _FLAGS)
     try:
-        if os.fstat(proc).st_ino != _PROC_ROOT_INO:
+        if not _is_own(proc):
             raise _no_procfs()
         return os.open(str(pid), _FLAGS | os.O_NOFOLLOW, dir_fd=proc)
     except OSError as error:
         raise _closed(pid, error) from None
     finally:
         os.close(proc)
+
+
+def _is_own(proc: int) -> bool:
+    """Whether the open PROC knows who is looking, as only a procfs of this pid namespace does, proc_pid(5)."""
+    try:
+        return os.readlink("self", dir_fd=proc) == str(os.getpid())
+    except OSError:
+        return False
 
 
 def _apart(proc: int, kind: str) -> bool:
@@ -163,4 +170,6 @@ def _closed(pid: int, error: OSError) -> HookError:
 
 def _no_procfs() -> HookError:
     """The error for a /proc that is something else."""
-    return ConfigurationError("/proc is no procfs, so nothing can be told of the container's process; oci-udev-hook needs the host's /proc")
+    return ConfigurationError(
+        "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container's process; mount that there (proc(5))"
+    )

@@ -27,7 +27,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 fork = multiprocessing.get_context("fork")
 
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000  # linux/sched.h
-MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 1 << 18  # linux/mount.h
+MS_BIND, MS_REC, MS_PRIVATE, MS_SHARED = 0x1000, 0x4000, 1 << 18, 1 << 20  # linux/mount.h
 MNT_DETACH = 2
 PR_SET_DUMPABLE = 4  # linux/prctl.h
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h

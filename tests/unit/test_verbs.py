@@ -377,6 +377,16 @@ def test_dry_run_of_what_asks_for_nothing(person: Person) -> None:
             "the config in /dev/null is empty; it must be an OCI config (config.json)",
             id="an empty config",
         ),
+        pytest.param(
+            ("--pid", "0"),
+            "there is no process 0; --pid takes the first process of a container that runs",
+            id="no process",
+        ),
+        pytest.param(
+            ("--pid", str(os.getpid())),
+            f"nothing tells where the bundle of process {os.getpid()} is; say so with --bundle DIR",
+            id="a process of no container that is known",
+        ),
     ],
 )
 def test_dry_run_says_what_is_wrong_with_its_options(person: Person, options: tuple[str, ...], message: str) -> None:

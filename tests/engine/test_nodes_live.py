@@ -56,7 +56,8 @@ def given(
     root: str | None = None,
     bundle: str = "/nowhere",
     rootless: bool = False,
-    between: Callable[[tuple[NodeStep, ...]], None] = lambda steps: None,
+    between: Callable[[tuple[NodeStep, ...]], object] = lambda steps: None,
+    after: Callable[[], object] = lambda: None,
 ) -> tuple[NodeStep, ...]:
     """EDITS made in CONTAINER; the way back is gone with the caller's UNDO. BETWEEN sees the steps before they are taken."""
     found = target.open_target(container.pid, container.root if root is None else root, bundle, "", rootless)
@@ -69,6 +70,7 @@ def given(
         except HookError:
             take_back(ways_back)
             raise
+        after()
         if undo is not None:
             take_back(undo)
         return steps
@@ -170,11 +172,13 @@ class TestNodes:
 
     @kinds
     def test_the_way_back_leaves_nothing(self, user_namespace: bool, way: None) -> None:
+        """Though a node is open."""
         with started("mkdir var", user_namespace=user_namespace) as container:
             container.sh("mkdir dev/serial")
             before = state(container)
+            edits = (*EDITS, Node("/var/dev/odd", ZERO, 0o600, 0, 0))
 
-            steps = given(container, (*EDITS, Node("/var/dev/odd", ZERO, 0o600, 0, 0)), undo=[])
+            steps = given(container, edits, undo=[], after=lambda: container.do(os.open, f"{container.root}/dev/ttyUSB0", os.O_RDWR))
 
             assert steps[-1].how is How.MOUNT, "outside /dev, where the node would stay in the image"
             assert state(container) == before
@@ -439,7 +443,7 @@ class TestHostileContainers:
             before = state(container)
 
             with pytest.raises(UsageError) as caught:
-                given(container, between=lambda _: container.sh(script) and None)
+                given(container, between=lambda _: container.sh(script))
 
             container.sh("umount dev/blocks/one 2>/dev/null || :; rm dev/blocks/one")
             assert state(container) == before
@@ -636,7 +640,7 @@ class TestProcess:
             return str(caught.value)
 
         assert apart(work) == (
-            "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container's process; mount that there (proc(5))"
+            "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container; mount that there, proc(5)"
         )
 
     def test_a_users_hook_may_not_look_into_roots_container(self) -> None:

@@ -194,7 +194,7 @@ def _reap(child: int) -> None:
 
 def _failed(code: int, done: str) -> ConfigurationError | RefusedError:
     """The error for an errno of the child."""
-    why = f"the nodes cannot be {done} in the container ({os.strerror(code) if code != _UNKNOWN else 'the mounting process was killed'})"
+    why = f"the nodes cannot be {done} in the container ({os.strerror(code) if code != _UNKNOWN else 'its process broke off'})"
     if code == errno.ENOSYS:
         return ConfigurationError(f"{why}; that needs Linux 5.12, or start the container without a user namespace of its own")
     if code in (errno.EPERM, errno.EACCES):

@@ -171,5 +171,5 @@ def _closed(pid: int, error: OSError) -> HookError:
 def _no_procfs() -> HookError:
     """The error for a /proc that is something else."""
     return ConfigurationError(
-        "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container's process; mount that there (proc(5))"
+        "/proc is not the procfs of the hook's own pid namespace, so it tells nothing of the container; mount that there, proc(5)"
     )

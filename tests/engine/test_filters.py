@@ -241,6 +241,12 @@ def test_systemds_own_program_is_left_to_systemd(cgroup: str, nodes: Path) -> No
 
     assert steps == (FilterStep(cgroup, number, "sd_devices", len(CONTAINERS) // 8, Way.LEAVE, "systemd makes it anew from DeviceAllow="),)
     with pytest.raises(ConfigurationError) as raised:
+        filters.swap(steps, RULES, (), [])
+    assert str(raised.value) == (
+        f"the device program {number} of {cgroup} is systemd's own and denies c 1:7 rw; give the container's unit DeviceAllow=, "
+        "or let podman's precreate hook give the devices, so that the runtime makes the rules itself"
+    )
+    with pytest.raises(ConfigurationError) as raised:
         filters.wait_for_systemd(cgroup, RULES, 0.02)
     assert str(raised.value) == (
         f"systemd was told to allow c 1:7 rw on {cgroup}, but after 0.02 seconds its device program {number} still denies it; "

@@ -128,6 +128,53 @@ def test_what_is_done_with_a_program(kernel: Callable[..., Kernel], program: byt
     assert (given.there, given.log) == ([10], [])
 
 
+def test_systemds_own_program_is_left_and_must_allow_the_rules_when_the_others_are_swapped(kernel: Callable[..., Kernel]) -> None:
+    """It would come back as it was: systemd is told first."""
+    given, undo = kernel(STANDARD, name="sd_devices"), Undo()
+    steps = filters.look(given.folder, RULES)
+    with pytest.raises(ConfigurationError) as raised:
+        filters.swap(steps, RULES, CONFIG, undo)
+    given.known[10] = Program(10, programs.CGROUP_DEVICE, "sd_devices", 0, bpf.allow(RULES, STANDARD))
+    again = filters.look(given.folder, RULES)
+    filters.swap(again, RULES, CONFIG, undo)
+
+    assert [(step.way, step.reason) for step in (*steps, *again)] == [
+        (Way.LEAVE, "systemd makes it anew from DeviceAllow="),
+        (Way.LEAVE, "it allows them already"),
+    ]
+    assert str(raised.value) == (
+        f"the device program 10 of {given.folder} is systemd's own and denies c 188:0 rw; give the container's unit DeviceAllow=, "
+        f"or {OTHER_WAY}"
+    )
+    assert (given.log, undo) == ([], [])
+
+
+def test_one_of_several_that_hides_itself_is_not_made_anew(kernel: Callable[..., Kernel]) -> None:
+    """Case 31: it may be another hook's, or the admin's, whose rules would be lost."""
+    given = kernel(STANDARD, bytes(80))
+    with pytest.raises(ConfigurationError) as raised:
+        filters.look(given.folder, RULES)
+
+    assert str(raised.value) == (
+        f"the device program 11 of {given.folder} cannot be told from the runtime's own, which could be made anew from its config: "
+        f"it shows zeros in place of its instructions, and there are 2 programs; {OTHER_WAY}"
+    )
+
+
+@pytest.mark.parametrize("flags", [0, MULTI])
+def test_one_that_has_gone_meanwhile_is_told(kernel: Callable[..., Kernel], flags: int) -> None:
+    """Nothing is attached in its place."""
+    given, undo = kernel(STANDARD), Undo()
+    given.flags = flags
+    steps = filters.look(given.folder, RULES)
+    given.there = []
+    with pytest.raises(UnavailableError) as raised:
+        filters.swap(steps, RULES, CONFIG, undo)
+
+    assert str(raised.value) == f"the device program 10 of {given.folder} has gone meanwhile; start the container again"
+    assert (given.log, undo) == ([], [])
+
+
 def test_one_that_allows_parts_but_not_all_at_once_is_not_left(kernel: Callable[..., Kernel]) -> None:
     """As a runtime's program with a rule for each letter says: an open for reading and writing is refused."""
     both = bpf.allow((CgroupRule(SERIAL, "r"),), bpf.allow((CgroupRule(SERIAL, "w"),), STANDARD))
@@ -196,16 +243,17 @@ def test_where_the_old_one_cannot_go_the_new_one_does(kernel: Callable[..., Kern
     assert (given.there, given.log, undo) == ([10], ["+ 12, flags 2", "- 12"], [])
 
 
-def test_a_swap_is_looked_at_again(kernel: Callable[..., Kernel], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("there", "shown"), [([10, 11], "10, 11"), ([10, 14], "10, 14"), ([], "none")], ids=["old", "both", "none"])
+def test_a_swap_is_looked_at_again(kernel: Callable[..., Kernel], monkeypatch: pytest.MonkeyPatch, there: list[int], shown: str) -> None:
     """Its way back is there all the same."""
     given, undo = kernel(STANDARD, STANDARD), Undo()
     steps = filters.look(given.folder, RULES)
-    monkeypatch.setattr(programs, "attach", lambda *_: None)
+    monkeypatch.setattr(programs, "attach", lambda *_: setattr(given, "there", there))
     with pytest.raises(ConfigurationError) as raised:
         filters.swap(steps, RULES, CONFIG, undo)
 
     assert str(raised.value) == (
-        f"the device program 10 of {given.folder} was to be replaced by 14, but the kernel shows 10, 11 there; look who else changes it"
+        f"the device program 10 of {given.folder} was to be replaced by 14, but the kernel shows {shown} there; look who else changes it"
     )
     assert len(undo) == 1
 

@@ -71,9 +71,15 @@ def look(folder: str, rules: tuple[CgroupRule, ...]) -> tuple[FilterStep, ...]:
 def swap(steps: tuple[FilterStep, ...], rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: Undo) -> None:
     """Apply STEPS: RULES in front of what each program says, or of CONFIG_RULES and the runtimes' own where it is made anew.
 
-    UNDO gets the way back of each. Descriptors that this needs stay open, for the process's life if it is never gone.
-    Raises UnavailableError, ConfigurationError.
+    What systemd makes itself must allow RULES by now. UNDO gets the way back of each; descriptors that this needs stay open, for the
+    process's life if it is never gone. Raises UnavailableError, ConfigurationError.
     """
+    for folder in dict.fromkeys([step.folder for step in steps if step.name == _SYSTEMDS]):
+        for number, rule in _denying(folder, rules):
+            raise ConfigurationError(
+                f"{called(number, folder)} is systemd's own and denies {rule.number} {rule.access}; "
+                f"give the container's unit DeviceAllow=, or {OTHER_WAY}"
+            )
     for step in steps:
         if step.way is not Way.LEAVE:
             _swap(step, rules, config_rules, undo)
@@ -127,7 +133,7 @@ def wait_for_systemd(folder: str, rules: tuple[CgroupRule, ...], seconds: float)
 
 def _step(folder: str, program: Program, rules: tuple[CgroupRule, ...]) -> FilterStep:
     """What is to be done about PROGRAM of the cgroup FOLDER. Raises ConfigurationError."""
-    if program.name == _SYSTEMDS:
+    if program.name == _SYSTEMDS and not _allows(program, rules):
         way, reason = Way.LEAVE, "systemd makes it anew from DeviceAllow="
     else:
         way, reason = _way(program, rules, called(program.id, folder))
@@ -159,9 +165,8 @@ def _allows(program: Program, rules: tuple[CgroupRule, ...]) -> bool:
 
 def _parts(access: str) -> list[str]:
     """All that can be asked for under a rule with ACCESS but all of it at once."""
-    letters = "".join(sorted(set(access)))
-    parts = ["".join([letter for place, letter in enumerate(letters) if chosen >> place & 1]) for chosen in range(1, 1 << len(letters))]
-    return parts[:-1]
+    letters = sorted(set(access))
+    return ["".join([each for place, each in enumerate(letters) if part >> place & 1]) for part in range(1, (1 << len(letters)) - 1)]
 
 
 def _code(way: Way, program: Program, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...]) -> bytes:

@@ -1,7 +1,7 @@
 # Every target calls a script that works without make.
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
-.PHONY: help demo test test-unit test-property test-engine bench lint install uninstall
+.PHONY: help demo test test-unit test-property test-engine test-guest bench lint install uninstall
 help: ## the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
 demo: ## a real pod with two devices; removes what it made
@@ -14,6 +14,8 @@ test-property: ## what must hold for any input
 	tests/run property
 test-engine: ## real podman, crun and runc
 	$(SUDO) tests/run engine
+test-guest: ## with systemd, in an emulated Debian 13 machine
+	$(SUDO) tests/run guest
 bench: ## how long the hook takes, against the bare interpreter
 	$(SUDO) tests/run bench -s
 lint: ## ruff, mypy --strict, shellcheck

@@ -41,8 +41,9 @@ def test_mypy_is_content_with_the_package() -> None:
     content(sys.executable, "-m", "mypy")
 
 
-def test_mypy_is_content_with_the_test_bed() -> None:
-    content(sys.executable, "-m", "mypy", "-p", "bed")
+@pytest.mark.parametrize("package", ["bed", "machine"])
+def test_mypy_is_content_with_the_test_beds(package: str) -> None:
+    content(sys.executable, "-m", "mypy", "-p", package)
 
 
 @pytest.mark.skipif(not shutil.which("shellcheck"), reason="shellcheck is not installed; tests/run installs it")

@@ -79,7 +79,7 @@ def clean(state: State, places: tuple[str, ...]) -> None:
         mark = injection.mark_of(found.value) if found is not None else None
         if found is not None and mark is not None and mark.container == state.id:
             try:
-                _rewrite(path, ociconfig.render(injection.unpatch(found.value)))
+                files.replace(path, ociconfig.render(injection.unpatch(found.value)), sync=True, locked=False, alike=True)
             except OSError as error:
                 mend = "before this bundle runs again, do so by hand"
                 raise UsageError(f"the hook's edits cannot be taken out of {path}: {error.strerror}; {mend}") from None
@@ -91,27 +91,9 @@ def patch(config: Config, value: dict[str, object]) -> None:
     By the spec it changes nothing for the container that is there; it tells whoever reads the bundle, this hook above all.
     """
     try:
-        _rewrite(config.source, ociconfig.render(value))
+        files.replace(config.source, ociconfig.render(value), sync=True, locked=False, alike=True)
     except OSError as error:
         raise ConfigurationError(
-            f"{config.source} cannot be patched: {error.strerror}; its folder must be one that may be written to and have room, "
-            "since what the hook gives a container stands there"
+            f"{config.source} cannot be patched: {error.strerror}; it must be a plain file in a folder that may be written to "
+            "and has room, since what the hook gives a container stands there"
         ) from None
-
-
-def _rewrite(path: str, data: bytes) -> None:
-    """Put DATA in the place of the file PATH, whole or not at all, with the same owner and mode. Raises OSError."""
-    status = os.stat(path)
-    temporary = f"{path}.{os.getpid()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            os.fchown(descriptor, status.st_uid, status.st_gid)
-            os.fchmod(descriptor, status.st_mode & 0o7777)
-            file.write(data)
-            file.flush()
-            os.fsync(descriptor)
-        os.rename(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

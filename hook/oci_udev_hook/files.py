@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
@@ -55,17 +56,21 @@ def read(path: str, limit: int, folder: int | None = None, *, follow: bool = Fal
         os.close(descriptor)
 
 
-def replace(path: str, data: bytes, *, sync: bool, locked: bool = True, mode: int = 0o644) -> None:
+def replace(path: str, data: bytes, *, sync: bool, locked: bool = True, mode: int = 0o644, alike: bool = False) -> None:
     """Put DATA in the place of the file PATH: a reader sees the old content or the new, never a part. Raises OSError.
 
     Where the caller has LOCKED the folder, one temporary name is enough, and what a kill left there is simply written over. The file
-    gets MODE whatever the umask. The folder is not synced: a crash that loses the rename has ended all leases with the boot.
+    gets MODE whatever the umask, or if it is to be ALIKE, owner, mode and extended attributes of the old one, which must be no link.
+    The folder is not synced: a crash that loses the rename has ended all leases with the boot.
     """
     temporary = f"{path}.new" if locked else f"{path}.{os.getpid()}-{time.monotonic_ns()}.new"
     descriptor = os.open(temporary, _WRITE_FLAGS, mode)
     try:
         try:
-            os.fchmod(descriptor, mode)
+            if alike:
+                _make_alike(descriptor, path)
+            else:
+                os.fchmod(descriptor, mode)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -77,6 +82,20 @@ def replace(path: str, data: bytes, *, sync: bool, locked: bool = True, mode: in
     except OSError:
         discard(temporary)
         raise
+
+
+def _make_alike(descriptor: int, path: str) -> None:
+    """Give the open file what the file PATH has beside its content. Raises OSError, but not for an extended attribute."""
+    status = os.lstat(path)
+    if stat.S_ISLNK(status.st_mode):
+        raise OSError(errno.ELOOP, "it is a symbolic link")
+    os.fchown(descriptor, status.st_uid, status.st_gid)
+    os.fchmod(descriptor, stat.S_IMODE(status.st_mode))
+    try:
+        for name in os.listxattr(path, follow_symlinks=False):
+            os.setxattr(descriptor, name, os.getxattr(path, name, follow_symlinks=False))
+    except OSError:
+        return
 
 
 def discard(path: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from oci_udev_hook import bundles, ociconfig
 from oci_udev_hook.errors import ConfigurationError
+from oci_udev_hook.frozen import replace
 
 
 @pytest.mark.parametrize(
@@ -52,6 +53,30 @@ def test_a_patched_config_keeps_its_mode_and_leaves_no_file_beside_it(tmp_path: 
     assert os.listdir(tmp_path) == ["config.json"]
 
 
+def test_a_config_that_is_a_link_is_not_patched(tmp_path: Path) -> None:
+    """Runtimes follow it, and other bundles' may lead to the same file."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    config = config_in(shared)
+    link = tmp_path / "config.json"
+    link.symlink_to(config.source)
+    with pytest.raises(ConfigurationError, match=r"config\.json cannot be patched: it is a symbolic link; it must be a plain file"):
+        bundles.patch(replace(config, source=str(link)), {})
+
+    assert link.is_symlink()
+    assert json.loads(Path(config.source).read_text()) == config.value
+    assert sorted(os.listdir(tmp_path)) == ["config.json", "shared"]
+
+
+def test_extended_attributes_go_with_a_patched_config(tmp_path: Path) -> None:
+    """Where SELinux has one, its label."""
+    config = config_in(tmp_path)
+    os.setxattr(config.source, "user.kept", b"yes")
+    bundles.patch(config, {})
+
+    assert os.getxattr(config.source, "user.kept") == b"yes"
+
+
 def test_a_config_that_cannot_be_patched_is_the_hosts_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = config_in(tmp_path)
 
@@ -63,7 +88,7 @@ def test_a_config_that_cannot_be_patched_is_the_hosts_fault(tmp_path: Path, monk
         bundles.patch(config, {})
 
     assert str(error.value) == (
-        f"{config.source} cannot be patched: No space left on device; its folder must be one that may be written to and have room, "
-        "since what the hook gives a container stands there"
+        f"{config.source} cannot be patched: No space left on device; it must be a plain file in a folder that may be written to "
+        "and has room, since what the hook gives a container stands there"
     )
     assert os.listdir(tmp_path) == ["config.json"]

@@ -36,7 +36,8 @@ def _attached(cgroup: int, folder: str) -> tuple[int, ...]:
     try:
         return programs.attached(cgroup)[0]
     except OSError as error:
-        if error.errno == errno.EINVAL or (error.errno == errno.ENOSYS and not os.path.exists(_BPF_SYSCALL)):
+        # EINVAL: CONFIG_CGROUP_BPF=n
+        if (error.errno == errno.EINVAL and programs.is_bpf()) or (error.errno == errno.ENOSYS and not os.path.exists(_BPF_SYSCALL)):
             return ()
         raise refusal(error, f"the device programs of {folder}") from None
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from ..edit import CgroupRule
     from .programs import Program
-
-    Undo = list[Callable[[], None]]
+    from .undo import UndoLog
 
 _NAME = "oci_udev_hook"
 _SYSTEMDS = "sd_devices"  #: what systemd calls the program that it makes of DevicePolicy= and DeviceAllow=
@@ -68,7 +67,7 @@ def look(folder: str, rules: tuple[CgroupRule, ...]) -> tuple[FilterStep, ...]:
     return tuple(found)
 
 
-def swap(steps: tuple[FilterStep, ...], rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: Undo) -> None:
+def swap(steps: tuple[FilterStep, ...], rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: UndoLog) -> None:
     """Apply STEPS: RULES in front of what each program says, or of CONFIG_RULES and the runtimes' own where it is made anew.
 
     What systemd makes itself must allow RULES by now. UNDO gets the way back of each; descriptors that this needs stay open, for the
@@ -85,7 +84,7 @@ def swap(steps: tuple[FilterStep, ...], rules: tuple[CgroupRule, ...], config_ru
             _swap(step, rules, config_rules, undo)
 
 
-def repin(pin: str, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: Undo) -> None:
+def repin(pin: str, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: UndoLog) -> None:
     """Put a program that allows RULES too under the name PIN, from which systemd attaches it to a scope with `BPFProgram=`.
 
     It is pinned beside and renamed over, so that systemd finds one or the other at any time. Raises UnavailableError, ConfigurationError.
@@ -104,7 +103,7 @@ def repin(pin: str, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRul
                 _pin_over(new, pin)
             finally:
                 os.close(new)
-            undo.append(_way_back(os.dup(old), pin))
+            undo.add(f"the program pinned at {pin}", _way_back(os.dup(old), pin))
     except OSError as error:
         raise refusal(error, what) from None
     finally:
@@ -177,7 +176,7 @@ def _code(way: Way, program: Program, rules: tuple[CgroupRule, ...], config_rule
     return bpf.device_list((*config_rules, *RUNTIME_DEFAULTS, *ours))
 
 
-def _swap(step: FilterStep, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: Undo) -> None:
+def _swap(step: FilterStep, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: UndoLog) -> None:
     """Apply one STEP. The old program lives on as long as its descriptor."""
     what = called(step.program, step.folder)
     opened = [open_cgroup(step.folder)]
@@ -187,7 +186,7 @@ def _swap(step: FilterStep, rules: tuple[CgroupRule, ...], config_rules: tuple[D
         opened.append(programs.load(_code(step.way, programs.show(old), rules, config_rules), _NAME))
         new = opened[-1]
         _put(cgroup, old, new)
-        undo.append(lambda: _put(cgroup, new, old))
+        undo.add(f"what took the place of {what}", lambda: _put(cgroup, new, old))
         opened = []
         number, (now, _) = programs.show(new).id, programs.attached(cgroup)
     except OSError as error:
@@ -202,9 +201,7 @@ def _swap(step: FilterStep, rules: tuple[CgroupRule, ...], config_rules: tuple[D
 
 def _put(cgroup: int, old: int, new: int) -> None:
     """Put the program NEW in the place of OLD on CGROUP, never with neither there. Raises OSError."""
-    numbers, flags = programs.attached(cgroup)
-    if programs.show(old).id not in numbers:
-        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    flags = _flags(cgroup, old)
     if not flags & programs.MULTI:
         programs.attach(cgroup, new, flags)  # such a cgroup has one program, and attaching another swaps them
         return
@@ -213,18 +210,30 @@ def _put(cgroup: int, old: int, new: int) -> None:
     except OSError as error:
         if error.errno not in (errno.EINVAL, errno.ENOENT):  # a kernel before 5.6, or a program that a link holds
             raise
+        _flags(cgroup, old)  # what has gone meanwhile is no longer to be replaced
         programs.attach(cgroup, new, programs.MULTI)
         try:
             programs.detach(cgroup, old)
         except OSError as refused:
             programs.detach(cgroup, new)
+            _flags(cgroup, old)
             says = "it is held by a BPF link" if refused.errno == errno.ENOENT else refused.strerror
             raise OSError(errno.EBUSY, says) from None
+
+
+def _flags(cgroup: int, program: int) -> int:
+    """The flags with which PROGRAM is attached to CGROUP. Raises OSError, ENOENT if it is not attached (any more)."""
+    numbers, flags = programs.attached(cgroup)
+    if programs.show(program).id not in numbers:
+        raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
+    return flags
 
 
 def _pin_over(program: int, pin: str) -> None:
     """Give PROGRAM the name PIN in place of what has it. Raises OSError. In a BPF file system no name has a dot (bpf_lookup())."""
     beside = f"{os.path.dirname(pin)}/{_NAME}_{os.getpid()}"
+    if os.path.lexists(beside):  # a hook that was killed has left it, and pids come again
+        os.unlink(beside)
     programs.pin(program, beside)
     try:
         os.rename(beside, pin)

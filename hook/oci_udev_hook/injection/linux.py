@@ -1,7 +1,7 @@
 """System calls that the standard library does not have, each as its man page names it; OSError where one fails.
 
-By ctypes, loaded only where a live container is changed. Numbers: the calls since Linux 5.1 have one number on every architecture but
-alpha (asm-generic/unistd.h); bpf(2) is older and has one of its own on each.
+By ctypes, loaded only where a live container is changed. Numbers: the calls since Linux 5.1 have one number on every architecture (but
+alpha and mips, asm-generic/unistd.h); bpf(2) is older and has one of its own on each, another for 32-bit programs of a 64-bit kernel.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 _ORDER = sys.byteorder
 
 _OPEN_TREE, _MOVE_MOUNT, _FSOPEN, _FSCONFIG, _FSMOUNT, _OPENAT2, _MOUNT_SETATTR = 428, 429, 430, 431, 432, 437, 442
-_BPF = {
-    "x86_64": 321,
-    "i686": 357,
-    "aarch64": 280,
-    "riscv64": 280,
-    "loongarch64": 280,
-    "armv7l": 386,
-    "ppc64le": 361,
-    "ppc64": 361,
-    "s390x": 351,
+_BPF = {  #: by `uname -m`: for 64-bit programs, for 32-bit programs
+    "x86_64": (321, 357),
+    "i686": (None, 357),
+    "aarch64": (280, 386),
+    "armv7l": (None, 386),
+    "armv8l": (None, 386),
+    "riscv64": (280, None),
+    "loongarch64": (280, None),
+    "ppc64le": (361, None),
+    "ppc64": (361, 361),
+    "s390x": (351, 351),
 }
 
 # linux/openat2.h
@@ -55,10 +56,11 @@ PROC_SUPER_MAGIC = 0x9FA0
 TMPFS_MAGIC = 0x01021994
 CGROUP_SUPER_MAGIC = 0x27E0EB
 CGROUP2_SUPER_MAGIC = 0x63677270
+_F_TYPE = {"s390x": 4}  #: bytes of `struct statfs`'s first field where it is no long (asm/statfs.h)
 
 #: Kernels 6.17 to 7.1 write behind a short bpf_attr, so a zeroed buffer of more than any size known goes in.
 _BPF_ATTR_SIZE = 256
-_BPF_TRIES = 30
+_TRIES = 30  #: of a call that was interrupted
 
 
 def _call(number: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char] | None) -> int:
@@ -79,12 +81,13 @@ def _error() -> OSError:
 def openat2(folder: int, path: str, flags: int, resolve: int) -> int:
     """Open PATH below the open FOLDER as RESOLVE says, close-on-exec. Raises OSError, ENOSYS before Linux 5.6."""
     how = b"".join([value.to_bytes(8, _ORDER) for value in (flags | os.O_CLOEXEC, 0, resolve)])
-    while True:
+    for _ in range(_TRIES):
         try:
             return _call(_OPENAT2, folder, os.fsencode(path), how, len(how))
         except OSError as error:
             if error.errno not in (errno.EAGAIN, errno.EINTR):  # EAGAIN: a rename or mount elsewhere raced with `..`
                 raise
+    raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
 
 
 def open_tree(folder: int, path: str) -> int:
@@ -151,7 +154,12 @@ def file_system(descriptor: int) -> int:
     buffer = ctypes.create_string_buffer(256)  # struct statfs is 120 bytes at most
     if _libc.fstatfs(descriptor, buffer) < 0:
         raise _error()
-    return int.from_bytes(buffer.raw[: ctypes.sizeof(ctypes.c_long)], _ORDER) & 0xFFFFFFFF
+    return _f_type(buffer.raw, os.uname().machine)
+
+
+def _f_type(status: bytes, machine: str) -> int:
+    """The first field of STATUS, `struct statfs` on MACHINE (`uname -m`); no magic number has more than 32 bits."""
+    return int.from_bytes(status[: _F_TYPE.get(machine, ctypes.sizeof(ctypes.c_long))], _ORDER) & 0xFFFFFFFF
 
 
 def memory(content: bytes, size: int = 0) -> ctypes.Array[ctypes.c_char]:
@@ -169,14 +177,21 @@ def bpf(command: int, attributes: bytes) -> tuple[int, bytes]:
 
     Buffers that ATTRIBUTES point to must be kept by the caller meanwhile. Raises OSError, ENOSYS on an architecture without a number here.
     """
-    number = _BPF.get(os.uname().machine)
-    if number is None:
-        raise OSError(errno.ENOSYS, f"the number of bpf(2) on {os.uname().machine} is not known")
+    number = _bpf_number(os.uname().machine, wide=sys.maxsize > 2**32)
     buffer = ctypes.create_string_buffer(attributes, _BPF_ATTR_SIZE)
-    for _ in range(_BPF_TRIES):
+    for _ in range(_TRIES):
         try:
             return _call(number, command, buffer, _BPF_ATTR_SIZE), buffer.raw
         except OSError as error:
             if error.errno != errno.EAGAIN:  # a signal interrupted the verifier
                 raise
     raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def _bpf_number(machine: str, *, wide: bool) -> int:
+    """The number of bpf(2) on MACHINE (`uname -m`) for a program of 64 bits if it is WIDE, else of 32. Raises OSError."""
+    numbers = _BPF.get(machine, (None, None))
+    number = numbers[0] if wide else numbers[1]
+    if number is None:
+        raise OSError(errno.ENOSYS, f"the number of bpf(2) on {machine} is not known")
+    return number

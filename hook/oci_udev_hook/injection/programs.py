@@ -12,6 +12,7 @@ import struct
 from ..frozen import frozen
 from . import linux
 
+_PROG_GET_NEXT_ID = 11
 _PROG_LOAD, _OBJ_PIN, _OBJ_GET, _PROG_ATTACH, _PROG_DETACH, _PROG_GET_FD_BY_ID, _OBJ_GET_INFO_BY_FD, _PROG_QUERY = 5, 6, 7, 8, 9, 13, 15, 16
 CGROUP_DEVICE = 15  #: enum bpf_prog_type
 _ATTACH_TYPE = 6  #: enum bpf_attach_type: BPF_CGROUP_DEVICE
@@ -40,6 +41,15 @@ def attached(cgroup: int) -> tuple[tuple[int, ...], int]:
     _, answer = linux.bpf(_PROG_QUERY, attributes)
     _, _, _, flags, _, count = struct.unpack_from("=IIIIQI", answer)
     return struct.unpack_from(f"={count}I", ids.raw), flags
+
+
+def is_bpf() -> bool:
+    """Whether it is bpf(2) that answers: no program has the last of all ids, and only bpf(2) says ENOENT to that."""
+    try:
+        linux.bpf(_PROG_GET_NEXT_ID, struct.pack("=I", 2**31 - 2))
+    except OSError as error:
+        return error.errno == errno.ENOENT
+    return True
 
 
 def open_program(number: int) -> int:

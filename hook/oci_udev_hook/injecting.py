@@ -8,6 +8,7 @@ from . import allocation, bundles, confirming, planning
 from .injection import config as injection
 from .injection import live
 from .injection.opening import Opened
+from .injection.undo import UndoLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def look(run: Run, config: Config, process: Process, plan: Plan) -> Steps:
 
 def inject(run: Run, config: Config, process: Process, plan: Plan, findings: Findings) -> None:
     """Carry PLAN out in the live container of PROCESS and in its bundle's CONFIG. Raises HookError, and then nothing of it is left."""
-    undo: live.Undo = []
+    undo = UndoLog()
     try:
         patched = injection.patch(config.value, plan.mark)
         with Opened(process, config.value, os.path.dirname(config.source), rootless=run.who.rootless) as target:
@@ -43,7 +44,7 @@ def inject(run: Run, config: Config, process: Process, plan: Plan, findings: Fin
                 live.apply(target, steps, undo, replace_pin=_replaces_pin(run, steps))
                 bundles.patch(config, patched)
             except BaseException:
-                findings.notes += live.take_back(undo)
+                findings.notes += undo.take_back()
                 raise
     except BaseException:
         with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:

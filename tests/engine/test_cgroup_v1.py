@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from oci_udev_hook.edit import CgroupRule
 from oci_udev_hook.errors import ConfigurationError, UnavailableError
 from oci_udev_hook.injection import cgroup
 from oci_udev_hook.injection.levels import Level, levels, scope
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 HIERARCHY = Path("/sys/fs/cgroup/devices")
@@ -89,12 +90,6 @@ def container() -> Iterator[Container]:
         made.stop()
 
 
-def run_back(undo: list[Callable[[], None]]) -> None:
-    """Undo, the last first."""
-    for way in reversed(undo):
-        way()
-
-
 def listed(folder: Path) -> list[str]:
     return (folder / "devices.list").read_text().splitlines()
 
@@ -111,7 +106,7 @@ def test_its_levels_are_found_top_down(container: Container) -> None:
 
 def test_a_rule_opens_the_device_and_its_undoing_closes_it(container: Container) -> None:
     """Case 28: what was allowed before stays so, before and after."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     found = container.levels()
     assert [cgroup.missing(level, (FULL,)) for level in found] == [(FULL,), (FULL,)]
     assert not container.opens("rw")
@@ -122,9 +117,9 @@ def test_a_rule_opens_the_device_and_its_undoing_closes_it(container: Container)
     assert container.opens("rw")
     assert [cgroup.missing(level, (FULL,)) for level in found] == [(), ()]
     assert listed(container.inner) == [*STANDARD, "c 1:7 rw"]
-    assert len(undo) == 2
+    assert len(undo.steps) == 2
 
-    run_back(undo)
+    assert undo.take_back() == ()
 
     assert not container.opens("r")
     assert listed(container.top) == listed(container.inner) == STANDARD
@@ -132,27 +127,27 @@ def test_a_rule_opens_the_device_and_its_undoing_closes_it(container: Container)
 
 def test_read_only_stays_read_only(container: Container) -> None:
     for level in container.levels():
-        cgroup.allow(level, (READ,), [])
+        cgroup.allow(level, (READ,), UndoLog())
 
     assert container.opens("r")
     assert not container.opens("rw")
 
 
 def test_undoing_leaves_what_was_allowed_before(container: Container) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     for level in container.levels():
-        cgroup.allow(level, (READ,), [])
+        cgroup.allow(level, (READ,), UndoLog())
         cgroup.allow(level, (FULL,), undo)
     assert container.opens("rw")
 
-    run_back(undo)
+    assert undo.take_back() == ()
 
     assert container.opens("r")
     assert not container.opens("rw")
 
 
 def test_a_parent_that_denies_is_named_with_the_way_out(container: Container) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     inner = container.levels()[-1]
 
     with pytest.raises(ConfigurationError) as caught:
@@ -162,29 +157,31 @@ def test_a_parent_that_denies_is_named_with_the_way_out(container: Container) ->
         f"the container's cgroup {container.inner} cannot be allowed c 1:7 rw, since {container.top} above it is not; "
         f"allow it there first, by DeviceAllow= of its systemd unit or with: echo 'c 1:7 rw' > {container.top}/devices.allow"
     )
-    assert undo == []
+    assert undo.steps == []
     assert listed(container.inner) == STANDARD
 
 
 def test_a_cgroup_that_allows_all_is_left_alone(container: Container) -> None:
     """Its parent does as well: the hierarchy's root does so on every machine."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     root = Level(1, "/", str(HIERARCHY))
 
     assert cgroup.missing(root, (FULL,)) == ()
     cgroup.allow(root, (FULL,), undo)
 
-    assert undo == []
+    assert undo.steps == []
 
 
 def test_a_container_that_has_ended_is_said_to_have_gone(container: Container) -> None:
     found = container.levels()
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     for level in found:
         cgroup.allow(level, (FULL,), undo)
     container.stop()
 
     with pytest.raises(UnavailableError):
-        cgroup.allow(found[0], (READ,), [])
-    with pytest.raises(UnavailableError):
-        undo[0]()
+        cgroup.allow(found[0], (READ,), UndoLog())
+    gone = "(the container's cgroup {0} has gone meanwhile; start the container again)"
+    assert undo.take_back() == tuple(
+        f"not taken back: c 1:7 rw, allowed in {level.folder} {gone.format(level.folder)}" for level in reversed(found)
+    )

@@ -22,6 +22,7 @@ from oci_udev_hook.errors import ConfigurationError, UnavailableError
 from oci_udev_hook.injection import bpf, filters, linux, programs, verdict
 from oci_udev_hook.injection.filters import FilterStep, Way
 from oci_udev_hook.injection.rules import RUNTIME_DEFAULTS, DeviceRule
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 ROOT = next(path for path in (CGROUPS / "unified", CGROUPS) if Path(path, "cgroup.controllers").exists())
@@ -172,27 +173,21 @@ def attached(cgroup: str) -> list[int]:
         return list(programs.attached(folder)[0])
 
 
-def back(undo: list[Callable[[], None]]) -> None:
-    """Undo all, the last first."""
-    for step in reversed(undo):
-        step()
-
-
 def test_where_no_program_is_nothing_is_to_be_done(cgroup: str, nodes: Path) -> None:
     """Case 30: everything is allowed there, and a program would only take that away."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
 
     assert filters.look(cgroup, RULES) == ()
     filters.swap((), RULES, (), undo)
     filters.wait_for_systemd(cgroup, RULES, 0)
-    assert (attached(cgroup), undo) == ([], [])
+    assert (attached(cgroup), undo.steps) == ([], [])
     assert allowed(cgroup, nodes) == {(number, ask) for number in DEVICES for ask in ASKS}
 
 
 @pytest.mark.parametrize("flags", [programs.MULTI, F_OVERRIDE, 0], ids=["multi", "override", "none"])
 def test_a_program_is_swapped_and_swapped_back(cgroup: str, nodes: Path, flags: int) -> None:
     """Case 8: the node's rule is there. Case 28: standard devices work as before, other devices stay closed."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     old = attach(cgroup, CONTAINERS, "old", flags)
     before = allowed(cgroup, nodes)
     steps = filters.look(cgroup, RULES)
@@ -203,13 +198,13 @@ def test_a_program_is_swapped_and_swapped_back(cgroup: str, nodes: Path, flags: 
     assert allowed(cgroup, nodes) == ALLOWED | ADDED
     (again,) = filters.look(cgroup, RULES)
     assert (again.way, again.name, again.reason) == (Way.LEAVE, "oci_udev_hook", "it allows them already")
-    back(undo)
+    assert undo.take_back() == ()
     assert (attached(cgroup), allowed(cgroup, nodes)) == ([old], ALLOWED)
 
 
 def test_each_of_several_programs_gets_the_rules_that_it_lacks(cgroup: str, nodes: Path) -> None:
     """All of them must agree: two that lack them, and one that has them."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     numbers = [attach(cgroup, program) for program in (CONTAINERS, runtimes("allow a *:* rwm")[:-16], runtimes("allow c 1:* rwm"))]
     steps = filters.look(cgroup, RULES)
     filters.swap(steps, RULES, (), undo)
@@ -217,7 +212,7 @@ def test_each_of_several_programs_gets_the_rules_that_it_lacks(cgroup: str, node
     assert [step.way for step in steps] == [Way.PREPEND, Way.LEAVE, Way.PREPEND]
     assert attached(cgroup)[1] == numbers[1]
     assert allowed(cgroup, nodes) == ALLOWED - {(DISK, "m")} | ADDED
-    back(undo)
+    assert undo.take_back() == ()
     assert attached(cgroup) == numbers
 
 
@@ -295,20 +290,20 @@ def without_replace(monkeypatch: pytest.MonkeyPatch, cgroup: str, seen: list[int
 
 
 def test_without_replace_the_new_program_comes_before_the_old_one_goes(cgroup: str, nodes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     seen: list[int] = []
     old = attach(cgroup, CONTAINERS)
     with without_replace(monkeypatch, cgroup, seen):
         filters.swap(filters.look(cgroup, RULES), RULES, (), undo)
         swapped = allowed(cgroup, nodes)
-        back(undo)
+        assert undo.take_back() == ()
 
     assert (seen, swapped) == ([2, 1, 2, 1], ALLOWED | ADDED)
     assert (attached(cgroup), allowed(cgroup, nodes)) == ([old], ALLOWED)
 
 
 def test_a_program_that_a_link_holds_stays_and_is_told(cgroup: str, nodes: Path) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     with opened(cgroup) as folder:
         loaded = programs.load(CONTAINERS, "linked")
         link, _ = linux.bpf(LINK_CREATE, struct.pack("=IIII", loaded, folder, 6, 0))
@@ -321,7 +316,7 @@ def test_a_program_that_a_link_holds_stays_and_is_told(cgroup: str, nodes: Path)
             f"the device program {number} of {cgroup} cannot be read or changed (it is held by a BPF link); "
             "let podman's precreate hook give the devices, so that the runtime makes the rules itself"
         )
-        assert (undo, attached(cgroup), allowed(cgroup, nodes)) == ([], [number], ALLOWED)
+        assert (undo.steps, attached(cgroup), allowed(cgroup, nodes)) == ([], [number], ALLOWED)
     finally:
         os.close(link)
         os.close(loaded)
@@ -374,7 +369,7 @@ def hardened(kptr: str) -> Iterator[None]:
 )
 def test_a_program_that_hides_itself_is_made_anew(cgroup: str, nodes: Path, kptr: str, reason: str) -> None:
     """Case 31: from the config, with the standard devices, and never from zeros."""
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
     config = (rule("deny a *:* rwm"), rule("allow c 1:11 r"))
     made = {(NULL, "r"), (NULL, "w"), (NULL, "rw"), (KMSG, "r")} | {(n, ask) for n in (ZERO, FULL, URANDOM) for ask in ("r", "w", "rw")}
     made |= {(number, ask) for number in DEVICES for ask in ("m", "")}
@@ -399,7 +394,7 @@ def test_a_program_that_hides_itself_is_made_anew(cgroup: str, nodes: Path, kptr
         f"{reason}, and there are 2 programs; "
         "let podman's precreate hook give the devices, so that the runtime makes the rules itself"
     )
-    back(undo)
+    assert undo.take_back() == ()
     assert attached(cgroup)[0] == old
 
 
@@ -441,7 +436,7 @@ def test_a_pin_is_replaced_by_one_that_allows_the_rules(cgroup: str, nodes: Path
     def work() -> tuple[list[str], list[int], list[bool | None]]:
         mount("", "/", flags=MS_REC | MS_PRIVATE)
         mount("bpf", str(tmp_path), "bpf")
-        pin, undo = str(tmp_path / "crun-abc_scope"), list[Callable[[], None]]()
+        pin, undo = str(tmp_path / "crun-abc_scope"), UndoLog()
         old = programs.load(CONTAINERS, "old")
         programs.pin(old, pin)
         numbers, answers = [], []
@@ -461,13 +456,13 @@ def test_a_pin_is_replaced_by_one_that_allows_the_rules(cgroup: str, nodes: Path
         now()
         filters.repin(pin, RULES, (), undo)
         now()
-        assert len(undo) == 1
+        assert len(undo.steps) == 1
         names = pins()
-        back(undo)
+        assert undo.take_back() == ()
         now()
         filters.repin(pin, RULES, (), undo)
         os.unlink(pin)
-        undo[-1]()
+        assert undo.take_back() == ()
         assert pins() == []
         with pytest.raises(UnavailableError) as raised:
             filters.repin(pin, RULES, (), undo)
@@ -487,13 +482,13 @@ def test_a_program_that_has_gone_meanwhile_is_told(cgroup: str) -> None:
     with opened(cgroup) as folder:
         program = programs.open_program(steps[0].program)
         programs.detach(folder, program)
-        undo: list[Callable[[], None]] = []
+        undo = UndoLog()
         with pytest.raises(UnavailableError) as held:
             filters.swap(steps, RULES, (), undo)
         os.close(program)
 
     assert str(held.value) == f"the device program {steps[0].program} of {cgroup} has gone meanwhile; start the container again"
-    assert (undo, attached(cgroup)) == ([], [])
+    assert (undo.steps, attached(cgroup)) == ([], [])
 
 
 def test_a_cgroup_that_has_gone_or_is_none_is_told(cgroup: str, tmp_path: Path) -> None:

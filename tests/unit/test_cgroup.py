@@ -13,6 +13,7 @@ from oci_udev_hook.edit import CgroupRule
 from oci_udev_hook.errors import ConfigurationError, HookError, UnavailableError
 from oci_udev_hook.injection import cgroup
 from oci_udev_hook.injection.levels import Level
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 RULE = CgroupRule(DeviceNumber(DeviceType.CHAR, 188, 0), "rw")
@@ -57,7 +58,7 @@ def test_cgroup_v2_has_no_list() -> None:
 
 
 def test_a_rule_that_the_list_never_shows_is_an_error_with_its_way_back(folder: int, tmp_path: Path) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
 
     with pytest.raises(ConfigurationError) as caught:
         cgroup._allow(Level(1, "/c", "/cg/c"), folder, RULE, undo, tries=1)
@@ -67,19 +68,19 @@ def test_a_rule_that_the_list_never_shows_is_an_error_with_its_way_back(folder: 
         "something else keeps rewriting it: see the log of systemd and of the engine"
     )
     assert (tmp_path / "devices.allow").read_text() == "c 188:0 rw"
-    assert len(undo) == 1
+    assert [what for what, _ in undo.steps] == ["c 188:0 rw, allowed in /cg/c"]
 
 
 def test_what_is_covered_is_not_written(folder: int, tmp_path: Path) -> None:
-    undo: list[Callable[[], None]] = []
+    undo = UndoLog()
 
     cgroup._allow(Level(1, "/c", "/cg/c"), folder, CgroupRule(DeviceNumber(DeviceType.CHAR, 1, 3), "rw"), undo)
 
     assert (tmp_path / "devices.allow").read_text() == ""
-    assert undo == []
+    assert undo.steps == []
 
 
-@pytest.mark.parametrize("change", [lambda level: cgroup.missing(level, (RULE,)), lambda level: cgroup.allow(level, (RULE,), [])])
+@pytest.mark.parametrize("change", [lambda level: cgroup.missing(level, (RULE,)), lambda level: cgroup.allow(level, (RULE,), UndoLog())])
 class TestAFolderThatIsNone:
     """`missing` and `allow` say the same."""
 

@@ -18,6 +18,7 @@ from oci_udev_hook.injection import attached, bpf, filters, linux, programs
 from oci_udev_hook.injection.filters import FilterStep, Way
 from oci_udev_hook.injection.programs import MULTI, REPLACE, Program
 from oci_udev_hook.injection.rules import RUNTIME_DEFAULTS, DeviceRule
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 SERIAL = DeviceNumber(DeviceType.CHAR, 188, 0)
@@ -25,7 +26,6 @@ RULES = (CgroupRule(SERIAL, "rw"),)
 CONFIG = (DeviceRule(False, None, None, None, "rwm"), DeviceRule(True, DeviceType.CHAR, 10, 229, "rw"))
 STANDARD = bpf.device_list(RUNTIME_DEFAULTS)
 OTHER_WAY = "let podman's precreate hook give the devices, so that the runtime makes the rules itself"
-Undo = list[Callable[[], None]]
 
 
 def code(operation: int, destination: int = 0, source: int = 0, jump: int = 0, value: int = 0) -> bytes:
@@ -130,7 +130,7 @@ def test_what_is_done_with_a_program(kernel: Callable[..., Kernel], program: byt
 
 def test_systemds_own_program_is_left_and_must_allow_the_rules_when_the_others_are_swapped(kernel: Callable[..., Kernel]) -> None:
     """It would come back as it was: systemd is told first."""
-    given, undo = kernel(STANDARD, name="sd_devices"), Undo()
+    given, undo = kernel(STANDARD, name="sd_devices"), UndoLog()
     steps = filters.look(given.folder, RULES)
     with pytest.raises(ConfigurationError) as raised:
         filters.swap(steps, RULES, CONFIG, undo)
@@ -146,7 +146,7 @@ def test_systemds_own_program_is_left_and_must_allow_the_rules_when_the_others_a
         f"the device program 10 of {given.folder} is systemd's own and denies c 188:0 rw; give the container's unit DeviceAllow=, "
         f"or {OTHER_WAY}"
     )
-    assert (given.log, undo) == ([], [])
+    assert (given.log, undo.steps) == ([], [])
 
 
 def test_one_of_several_that_hides_itself_is_not_made_anew(kernel: Callable[..., Kernel]) -> None:
@@ -164,7 +164,7 @@ def test_one_of_several_that_hides_itself_is_not_made_anew(kernel: Callable[...,
 @pytest.mark.parametrize("flags", [0, MULTI])
 def test_one_that_has_gone_meanwhile_is_told(kernel: Callable[..., Kernel], flags: int) -> None:
     """Nothing is attached in its place."""
-    given, undo = kernel(STANDARD), Undo()
+    given, undo = kernel(STANDARD), UndoLog()
     given.flags = flags
     steps = filters.look(given.folder, RULES)
     given.there = []
@@ -172,7 +172,7 @@ def test_one_that_has_gone_meanwhile_is_told(kernel: Callable[..., Kernel], flag
         filters.swap(steps, RULES, CONFIG, undo)
 
     assert str(raised.value) == f"the device program 10 of {given.folder} has gone meanwhile; start the container again"
-    assert (given.log, undo) == ([], [])
+    assert (given.log, undo.steps) == ([], [])
 
 
 def test_one_that_allows_parts_but_not_all_at_once_is_not_left(kernel: Callable[..., Kernel]) -> None:
@@ -199,7 +199,7 @@ def test_one_that_the_verifier_refuses_is_made_anew(kernel: Callable[..., Kernel
 
 def test_a_hidden_program_is_made_of_the_config_the_defaults_and_the_rules(kernel: Callable[..., Kernel]) -> None:
     """Case 31: in that order, as the runtimes have it; ours win."""
-    given, undo = kernel(bytes(80)), Undo()
+    given, undo = kernel(bytes(80)), UndoLog()
     filters.swap(filters.look(given.folder, RULES), RULES, CONFIG, undo)
 
     ours = DeviceRule(True, DeviceType.CHAR, 188, 0, "rw")
@@ -211,20 +211,20 @@ def test_a_hidden_program_is_made_of_the_config_the_defaults_and_the_rules(kerne
 @pytest.mark.parametrize("flags", [0, 1])
 def test_where_a_cgroup_has_one_program_only_attaching_swaps(kernel: Callable[..., Kernel], flags: int) -> None:
     """With the flags of the first: BPF_F_ALLOW_OVERRIDE, or none."""
-    given, undo = kernel(STANDARD), Undo()
+    given, undo = kernel(STANDARD), UndoLog()
     given.flags = flags
     filters.swap(filters.look(given.folder, RULES), RULES, CONFIG, undo)
-    undo[0]()
+    assert undo.take_back() == ()
 
     assert given.log == [f"+ 12, flags {flags}", f"+ 10, flags {flags}"]
 
 
 @pytest.mark.parametrize("says", [errno.EINVAL, errno.ENOENT])
 def test_without_replace_the_new_one_comes_first(kernel: Callable[..., Kernel], says: int) -> None:
-    given, undo = kernel(STANDARD), Undo()
+    given, undo = kernel(STANDARD), UndoLog()
     given.fails["replace"] = says
     filters.swap(filters.look(given.folder, RULES), RULES, CONFIG, undo)
-    undo[0]()
+    assert undo.take_back() == ()
 
     assert given.log == ["+ 12, flags 2", "- 10", "+ 10, flags 2", "- 12"]
 
@@ -234,19 +234,19 @@ def test_without_replace_the_new_one_comes_first(kernel: Callable[..., Kernel], 
     [pytest.param(errno.ENOENT, "it is held by a BPF link", id="link"), pytest.param(errno.EIO, "Input/output error", id="else")],
 )
 def test_where_the_old_one_cannot_go_the_new_one_does(kernel: Callable[..., Kernel], says: int, reason: str) -> None:
-    given, undo = kernel(STANDARD), Undo()
+    given, undo = kernel(STANDARD), UndoLog()
     given.fails.update(replace=errno.EINVAL, detach=says)
     with pytest.raises(ConfigurationError) as raised:
         filters.swap(filters.look(given.folder, RULES), RULES, CONFIG, undo)
 
     assert str(raised.value) == f"the device program 10 of {given.folder} cannot be read or changed ({reason}); {OTHER_WAY}"
-    assert (given.there, given.log, undo) == ([10], ["+ 12, flags 2", "- 12"], [])
+    assert (given.there, given.log, undo.steps) == ([10], ["+ 12, flags 2", "- 12"], [])
 
 
 @pytest.mark.parametrize(("there", "shown"), [([10, 11], "10, 11"), ([10, 14], "10, 14"), ([], "none")], ids=["old", "both", "none"])
 def test_a_swap_is_looked_at_again(kernel: Callable[..., Kernel], monkeypatch: pytest.MonkeyPatch, there: list[int], shown: str) -> None:
     """Its way back is there all the same."""
-    given, undo = kernel(STANDARD, STANDARD), Undo()
+    given, undo = kernel(STANDARD, STANDARD), UndoLog()
     steps = filters.look(given.folder, RULES)
     monkeypatch.setattr(programs, "attach", lambda *_: setattr(given, "there", there))
     with pytest.raises(ConfigurationError) as raised:
@@ -255,7 +255,7 @@ def test_a_swap_is_looked_at_again(kernel: Callable[..., Kernel], monkeypatch: p
     assert str(raised.value) == (
         f"the device program 10 of {given.folder} was to be replaced by 14, but the kernel shows {shown} there; look who else changes it"
     )
-    assert len(undo) == 1
+    assert [what for what, _ in undo.steps] == [f"what took the place of the device program 10 of {given.folder}"]
 
 
 @pytest.mark.parametrize(

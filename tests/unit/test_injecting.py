@@ -15,6 +15,7 @@ from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError, RefusedError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.injection import live
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import LeaseState
 from oci_udev_hook.run import Run
 
@@ -111,8 +112,9 @@ def test_the_bundle_run_again_after_poststop_asks_again(run: Run, bundle: Path, 
 def fail_in_the_container(monkeypatch: pytest.MonkeyPatch, way_back: Callable[[str], Callable[[], None]]) -> None:
     """Two steps are done, the third fails."""
 
-    def apply(_: object, __: object, undo: live.Undo, **___: object) -> None:
-        undo.extend([way_back("first"), way_back("second")])
+    def apply(_: object, __: object, undo: UndoLog, **___: object) -> None:
+        undo.add("the first", way_back("first"))
+        undo.add("the second", way_back("second"))
         raise RefusedError("the image's /dev is a symbolic link")
 
     monkeypatch.setattr(live, "apply", apply)
@@ -144,12 +146,15 @@ def test_a_way_back_that_is_barred_stops_no_other(run: Run, bundle: Path, monkey
         stages.create_runtime(run, state(bundle), findings)
 
     assert (taken_back, held(run)) == (["second", "first"], ())
-    assert [note for note in findings.notes if "not taken back" in note] == ["not taken back: [Errno 16] Device or resource busy"] * 2
+    assert [note for note in findings.notes if "not taken back" in note] == [
+        "not taken back: the second (Device or resource busy)",
+        "not taken back: the first (Device or resource busy)",
+    ]
 
 
 def test_a_bundle_that_cannot_be_patched_takes_all_back(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken_back: list[str] = []
-    monkeypatch.setattr(live, "apply", lambda _, __, undo, **___: undo.append(lambda: taken_back.append("node")))
+    monkeypatch.setattr(live, "apply", lambda _, __, undo, **___: undo.add("the node", lambda: taken_back.append("node")))
 
     def full(*_: object) -> None:
         raise ConfigurationError("no room")

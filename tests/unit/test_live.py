@@ -8,7 +8,7 @@ import pytest
 
 from oci_udev_hook import livetext
 from oci_udev_hook.edit import CgroupRule, Node, Variable
-from oci_udev_hook.errors import ConfigurationError, UsageError
+from oci_udev_hook.errors import UsageError
 from oci_udev_hook.injection import bpf, cgroup, filters, live, nodes, systemd
 from oci_udev_hook.injection import levels as cgroups
 from oci_udev_hook.injection.filters import FilterStep, Way
@@ -18,6 +18,7 @@ from oci_udev_hook.injection.nodes import How, NodeStep
 from oci_udev_hook.injection.programs import Program
 from oci_udev_hook.injection.rules import DeviceRule
 from oci_udev_hook.injection.systemd import ScopeStep
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def fixture_done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     done: list[object] = []
     allowed: set[Level] = set()
 
-    def allow(level: Level, rules: object, undo: live.Undo) -> None:
+    def allow(level: Level, rules: object, undo: UndoLog) -> None:
         allowed.add(level)
         done.append(("devices.allow", level.folder))
 
@@ -72,7 +73,7 @@ def fixture_done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 
 def test_lists_from_the_top_down_then_programs_then_nodes(done: list[object]) -> None:
-    live.apply(LIVE, steps(), [], replace_pin=True)
+    live.apply(LIVE, steps(), UndoLog(), replace_pin=True)
 
     assert done == [
         ("devices.allow", TOP1.folder),
@@ -84,7 +85,7 @@ def test_lists_from_the_top_down_then_programs_then_nodes(done: list[object]) ->
 
 def test_systemd_is_first_and_what_it_has_changed_is_looked_at_again(done: list[object]) -> None:
     """It attaches a program of its own, and only later than it answers."""
-    live.apply(LIVE, steps(scope=CLOSED), [], replace_pin=True)
+    live.apply(LIVE, steps(scope=CLOSED), UndoLog(), replace_pin=True)
 
     assert done == [
         ("DeviceAllow", "x.scope"),
@@ -101,27 +102,18 @@ def test_systemd_is_first_and_what_it_has_changed_is_looked_at_again(done: list[
 @pytest.mark.parametrize(("replaced", "expected"), [(True, [("repin", "/pin")]), (False, [])], ids=["replaced", "left"])
 def test_a_pinned_program_is_replaced_as_policy_says(done: list[object], replaced: bool, expected: list[object]) -> None:
     pinned = ScopeStep("x.scope", "auto", (), "/pin", "its program is the one at /pin")
-    live.apply(LIVE, steps(scope=pinned, levels=(), lists=()), [], replace_pin=replaced)
+    live.apply(LIVE, steps(scope=pinned, levels=(), lists=()), UndoLog(), replace_pin=replaced)
 
     assert done == [*expected, ("swap", (STEP,)), ("make", (MADE,))]
 
 
 def test_an_open_scope_is_told_nothing(done: list[object]) -> None:
     """A first DeviceAllow would close it, and take away what the container has."""
-    live.apply(LIVE, steps(scope=ScopeStep("x.scope", "auto", (), "", "it keeps no device out"), levels=(), lists=()), [], replace_pin=True)
+    live.apply(
+        LIVE, steps(scope=ScopeStep("x.scope", "auto", (), "", "it keeps no device out"), levels=(), lists=()), UndoLog(), replace_pin=True
+    )
 
     assert done == [("swap", (STEP,)), ("make", (MADE,))]
-
-
-def test_the_way_back_is_gone_to_its_end(done: list[object]) -> None:
-    """Last step first; what bars one step is told."""
-    gone: list[str] = []
-
-    def barred() -> None:
-        raise ConfigurationError("the cgroup is busy")
-
-    assert live.take_back([lambda: gone.append("first"), barred, lambda: gone.append("last")]) == ("not taken back: the cgroup is busy",)
-    assert gone == ["last", "first"]
 
 
 def test_edits_without_a_rule_need_no_cgroup(monkeypatch: pytest.MonkeyPatch) -> None:

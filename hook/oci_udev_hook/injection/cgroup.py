@@ -12,10 +12,9 @@ from .levels import Level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..edit import CgroupRule
     from ..errors import HookError
+    from .undo import UndoLog
 
     _Entry = tuple[str, str, str, str]  # of devices.list: type, major, minor, access
 
@@ -41,7 +40,7 @@ def missing(level: Level, rules: tuple[CgroupRule, ...]) -> tuple[CgroupRule, ..
     return tuple([rule for rule in rules if not _covered(rule, entries)])
 
 
-def allow(level: Level, rules: tuple[CgroupRule, ...], undo: list[Callable[[], None]]) -> None:
+def allow(level: Level, rules: tuple[CgroupRule, ...], undo: UndoLog) -> None:
     """Let the cgroup v1 LEVEL do what RULES say, and see in its devices.list that it may. Levels above it come first: none can do more.
 
     UNDO takes the way back. Raises UnavailableError where the cgroup has gone, ConfigurationError where it cannot be given a rule.
@@ -57,7 +56,7 @@ def allow(level: Level, rules: tuple[CgroupRule, ...], undo: list[Callable[[], N
         os.close(folder)
 
 
-def _allow(level: Level, folder: int, rule: CgroupRule, undo: list[Callable[[], None]], tries: int = _TRIES) -> None:
+def _allow(level: Level, folder: int, rule: CgroupRule, undo: UndoLog, tries: int = _TRIES) -> None:
     """The same for one RULE, in the open FOLDER of LEVEL. Raises OSError, ConfigurationError.
 
     systemd writes the whole list of its units anew when one of their properties is set, and takes a moment for that: one more try is due.
@@ -72,7 +71,7 @@ def _allow(level: Level, folder: int, rule: CgroupRule, undo: list[Callable[[], 
             time.sleep(_PAUSE)
         _write(folder, "devices.allow", f"{rule.number} {rule.access}")
         if not attempt:
-            undo.append(lambda: _withdraw(level, f"{rule.number} {added}"))
+            undo.add(f"{rule.number} {added}, allowed in {level.folder}", lambda: _withdraw(level, f"{rule.number} {added}"))
         if _covered(rule, _entries(folder)):
             return
     raise ConfigurationError(

@@ -20,7 +20,7 @@ from .target import read_proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from ..edit import Edit
     from .filters import FilterStep
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
     from .rules import DeviceRule
     from .systemd import ScopeStep
     from .target import Target
-
-    Undo = list[Callable[[], None]]
+    from .undo import UndoLog
 
 _SYSTEMD_SECONDS = 3.0  #: how long systemd may take for what it has been told; it answers before it has done it
 _TICK = 0.01
@@ -110,7 +109,7 @@ def _programs(levels: tuple[Level, ...], rules: tuple[CgroupRule, ...]) -> tuple
     return tuple([step for level in levels if level.version == 2 for step in filters.look(level.folder, rules)])
 
 
-def apply(live: Target, steps: Steps, undo: Undo, *, replace_pin: bool) -> None:
+def apply(live: Target, steps: Steps, undo: UndoLog, *, replace_pin: bool) -> None:
     """Do STEPS in LIVE; UNDO gets the way back. REPLACE_PIN: also the program that systemd would attach anew. Raises HookError."""
     programs = steps.programs
     if steps.scope is not None and steps.scope.allow:
@@ -138,14 +137,3 @@ def _settle(steps: Steps) -> None:
         end = time.monotonic() + _SYSTEMD_SECONDS
         while cgroup.missing(top[1], steps.rules) and time.monotonic() < end:
             time.sleep(_TICK)
-
-
-def take_back(undo: Undo) -> tuple[str, ...]:
-    """Go the way back, last step first; sentences on what could not be taken back."""
-    faults = []
-    for step in reversed(undo):
-        try:
-            step()
-        except Exception as error:  # noqa: BLE001 — the other steps are taken back all the same, and the first fault is the one to tell
-            faults.append(f"not taken back: {error}")
-    return tuple(faults)

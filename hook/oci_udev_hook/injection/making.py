@@ -14,14 +14,14 @@ from .rights import outside
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .nodes import NodeStep
-    from .rootfs import Undo
     from .target import Target
+    from .undo import UndoLog
 
 
 class Making:
     """The nodes of one container, on their way."""
 
-    def __init__(self, target: Target, undo: Undo) -> None:
+    def __init__(self, target: Target, undo: UndoLog) -> None:
         self.target = target
         self.undo = undo
         self.path = "/dev"  #: what is worked on, for errors
@@ -66,10 +66,14 @@ class Making:
             except PermissionError:
                 pass
             else:
-                self.undo.append(lambda: mounts.take_away(self.target, step.path, step.number))
+                self.taken_away(step)
                 return
         tree, name = self.node(step)
         self.attachments.append(mounts.Attachment(self.place(step), tree, name))
+
+    def taken_away(self, step: NodeStep) -> None:
+        """The way back of STEP."""
+        self.undo.add(f"{step.number} at {step.path} in the container", lambda: mounts.take_away(self.target, step.path, step.number))
 
     def node(self, step: NodeStep) -> tuple[int | None, str]:
         """What is mounted for STEP: a detached mount of the host's node, or the name of a new one in the private tmpfs."""
@@ -102,7 +106,7 @@ class Making:
         finally:
             if self.target.user_namespace:
                 linux.set_fs_ids(os.geteuid(), os.getegid())
-        self.undo.append(lambda: mounts.take_away(self.target, step.path, step.number))
+        self.taken_away(step)
         return place
 
     def root(self) -> tuple[int, int]:

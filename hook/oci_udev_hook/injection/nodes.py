@@ -21,14 +21,11 @@ from .target import check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..edit import Edit
     from ..errors import HookError
     from ..model import DeviceNumber
     from .target import Target
-
-    Undo = list[Callable[[], None]]
+    from .undo import UndoLog
 
 _KINDS = {
     stat.S_IFLNK: "a symbolic link",
@@ -147,7 +144,7 @@ def _what(status: os.stat_result) -> str:
     return f"the device {number}" if number is not None else _KINDS.get(stat.S_IFMT(status.st_mode), "a file of an unknown kind")
 
 
-def make(target: Target, steps: tuple[NodeStep, ...], undo: Undo) -> None:
+def make(target: Target, steps: tuple[NodeStep, ...], undo: UndoLog) -> None:
     """Do STEPS, which `look` has given; what takes each of them back goes on UNDO. All or some of them may be done when it raises.
 
     Raises RefusedError for a file tree that is not to be trusted, UsageError for something else at a node's place, UnavailableError for

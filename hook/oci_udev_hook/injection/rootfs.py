@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .target import Target
-
-    Undo = list[Callable[[], None]]
+    from .undo import UndoLog
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -141,7 +140,7 @@ def _base(target: Target, dev: int, path: str) -> tuple[int, list[str], str]:
     return (dev, names[1:], f"/{_DEV}") if below_dev(path) else (target.rootfs, names, "")
 
 
-def make_folder(target: Target, dev: int, path: str, undo: Undo) -> int:
+def make_folder(target: Target, dev: int, path: str, undo: UndoLog) -> int:
     """The same as `folder`; folders that are not there are made, owned by the thread's ids for files. Raises RefusedError, OSError."""
     try:
         return folder(target, dev, path)
@@ -150,7 +149,7 @@ def make_folder(target: Target, dev: int, path: str, undo: Undo) -> int:
         parent = make_folder(target, dev, place, undo)
     try:
         os.mkdir(place.rpartition("/")[2], 0o755, dir_fd=parent)
-        undo.append(lambda: _remove_folder(target, place))
+        undo.add(f"the folder {place} in the container", lambda: _remove_folder(target, place))
     except FileExistsError:  # someone else makes the same one
         pass
     finally:

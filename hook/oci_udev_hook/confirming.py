@@ -1,4 +1,4 @@
-"""createRuntime and poststop of what precreate allotted: the lease passes to the container's process, and ends with it."""
+"""createRuntime and poststop of what was allotted before: the lease passes to the container's process, and ends with it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from .injection import checks, nodes
 from .injection import config as injection
 from .injection.opening import Opened
 from .leases import leased
+from .model import LeaseState
 from .places import NAME, boot_id
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def mark(config: Config, state: State, findings: Findings) -> Mark | None:
-    """The mark that precreate has put on CONFIG, None where it has not.
+    """The mark on CONFIG, None where there is none: precreate has put it there, or createRuntime in this run or an earlier one.
 
     Raises UsageError for a mark of another container or boot, whose devices may be another's by now.
     """
@@ -93,9 +94,30 @@ def _written(lease: Leased) -> tuple[str, str, frozenset[DeviceNumber], tuple[st
     return lease.resource, lease.unit, lease.numbers, lease.nodes
 
 
+def refuse_namesake(ledger: allocation.View, identity: str, process: Process) -> None:
+    """See that no other PROCESS lives under the id IDENTITY: another runtime, or another state folder of this one, can have given it, too.
+
+    Raises UsageError.
+    """
+    for lease in ledger.held(identity)[:1]:
+        holder = lease.holder
+        if holder.state is LeaseState.CONFIRMED and holder.process != process and ledger.alive(holder):
+            raise UsageError(
+                f"a container of the id {identity[:12]} runs already (process {holder.process.pid}, bundle {holder.bundle}) and holds "
+                "devices, which are told apart by the ids; give this one another id"
+            )
+
+
 def release(run: Run, state: State, findings: Findings) -> None:
-    """End the leases of the container of STATE."""
-    if not allocation.Ledger.read_only(run.state_dir, uid=run.who.uid).held(state.id):
+    """End the leases of the container of STATE, but not those of another one that lives under its id."""
+    seen = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
+    held = seen.held(state.id)
+    if not held or (_elsewhere(held[0].holder.bundle, state.bundle) and seen.alive(held[0].holder)):
         return
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         findings.leased(ledger.release(state.id))
+
+
+def _elsewhere(held: str, told: str) -> bool:
+    """Whether the bundle that a holder has, HELD, is another than the one TOLD by a state; `/` (see `bundles.folders`) tells nothing."""
+    return "" not in (held, told.rstrip("/")) and os.path.realpath(held) != os.path.realpath(told)

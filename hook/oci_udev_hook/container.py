@@ -102,6 +102,26 @@ def _container(
     )
 
 
+def with_live_maps(asker: Container, pid: int, proc: str = "/proc") -> Container:
+    """ASKER with the maps that the user namespace of its process PID has, where its config tells none: it joins one by its path.
+
+    See user_namespaces(7). A process that has gone has none, which whoever looks into it next will tell.
+    """
+    if not asker.user_namespace or asker.uid_map:
+        return asker
+    return replace(asker, uid_map=_live_map(f"{proc}/{pid}/uid_map"), gid_map=_live_map(f"{proc}/{pid}/gid_map"))
+
+
+def _live_map(path: str) -> tuple[tuple[int, int, int], ...]:
+    """The file PATH, a uid_map or gid_map: inside, outside, size."""
+    try:
+        with open(path, "rb") as file:
+            lines = [line.split() for line in file.read().splitlines()]
+    except OSError:
+        return ()
+    return tuple([(int(inside), int(outside), int(size)) for inside, outside, size in lines])
+
+
 def _mapping(linux: typed.Fields, key: str) -> tuple[tuple[int, int, int], ...]:
     """`linux.uidMappings` or `linux.gidMappings`: inside, outside, size."""
     return tuple([(line.number("containerID"), line.number("hostID"), line.number("size")) for line in linux.objects(key)])

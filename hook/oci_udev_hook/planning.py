@@ -70,6 +70,8 @@ def propose(run: Run, config: Config, folder: str, findings: Findings, name: str
         name=name,
         created=created.id if created else None,
     )
+    if created is not None:
+        asker = container.with_live_maps(asker, created.process.pid)
     findings.asker(asker)
     requests.refuse_mark(config.annotations)
     asked = requests.read(config.annotations, asker.kube)

@@ -80,13 +80,14 @@ def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
 
 def _inject(run: Run, config: Config, state: State, findings: Findings) -> None:
     """The work of createRuntime for a container that precreate has not seen: the lease first, then its devices, then its bundle."""
-    from . import allocation, injecting, planning
+    from . import allocation, confirming, injecting, planning
 
     make_state_dir(run.state_dir)
     proposal = injecting.propose(run, config, state, findings)
     if not proposal.wanted or proposal.process is None:
         return
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        confirming.refuse_namesake(ledger, state.id, proposal.process)
         plan = planning.decide(proposal, ledger, findings)
         ledger.commit(plan.leases, plan.container.id)
     injecting.inject(run, config, proposal.process, plan, findings)

@@ -413,3 +413,26 @@ def test_a_config_of_another_shape_is_refused_in_a_sentence(config: dict[str, ob
         identified(ociconfig.read(json.dumps({"ociVersion": "1.0.2", **config}).encode()), keys=frozenset())
 
     assert str(caught.value) == sentence
+
+
+def test_a_user_namespace_that_is_joined_by_its_path_has_the_maps_of_the_process(tmp_path: Path) -> None:
+    """Its config has no uidMappings, and a group that it does not have would stop its start."""
+    (tmp_path / "42").mkdir()
+    for kind, first in (("uid", 100000), ("gid", 200000)):
+        (tmp_path / "42" / f"{kind}_map").write_text(f"         0     {first}      65536\n     65536          0          1\n")
+    joined = container.with_live_maps(Container("c", user_namespace=True), 42, str(tmp_path))
+
+    assert joined.uid_map == ((0, 100000, 65536), (65536, 0, 1))
+    assert joined.gid_map == ((0, 200000, 65536), (65536, 0, 1))
+
+
+@pytest.mark.parametrize(
+    "asker",
+    [
+        pytest.param(Container("c"), id="no user namespace"),
+        pytest.param(Container("c", user_namespace=True, uid_map=((0, 1, 1),)), id="maps in its config"),
+        pytest.param(Container("c", user_namespace=True), id="a process that has gone"),
+    ],
+)
+def test_maps_stay_as_they_are_for(tmp_path: Path, asker: Container) -> None:
+    assert container.with_live_maps(asker, 42, str(tmp_path)) == asker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -13,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from oci_udev_hook import confirming, decisions, engine, log, ociconfig, places, stages
+from oci_udev_hook import allocation, confirming, decisions, engine, log, ociconfig, places, stages
 from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError, HeldError, HookError, UnavailableError, UsageError
 from oci_udev_hook.findings import Findings
+from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection import checks
 from oci_udev_hook.run import Run
 
@@ -280,6 +282,24 @@ def test_create_runtime_run_twice_for_one_process_is_no_error(run: Run, tmp_path
         outcomes.append(findings.outcome)
 
     assert outcomes == ["confirmed", "confirmed"]
+
+
+def test_cleaning_a_copied_bundle_takes_nothing_from_the_container_that_lives(run: Run, tmp_path: Path) -> None:
+    """The command in the error names the other bundle, and the lease is not of that one."""
+    patched = precreate(run, "kernel.example/random: 1")
+    first = bundle_of(tmp_path, patched)
+    stages.create_runtime(run, state(first, pid=os.getpid()), Findings())
+    copy = tmp_path / "copy"
+    shutil.copytree(first, copy)
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        (lease,) = ledger.leases()
+        ledger.commit([replace(lease, holder=replace(lease.holder, bundle=str(first)))])
+    stages.poststop(run, state(copy), Findings())
+
+    assert "annotations" in json.loads((first / "config.json").read_text())
+    assert MARK not in json.loads((copy / "config.json").read_text())["annotations"]
+    with pytest.raises(HeldError, match="held by 1f1f1f1f1f1f"):
+        precreate(run, "kernel.example/random: 2", TWO)
 
 
 def test_a_state_whose_bundle_is_the_root_is_found_by_its_lease(run: Run, tmp_path: Path) -> None:

@@ -16,6 +16,9 @@ test-engine: ## real podman, crun and runc
 	$(SUDO) tests/run engine
 test-guest: ## with systemd, in an emulated Debian 13 machine
 	$(SUDO) tests/run guest
+matrix: ## the README's table of stacks, anew from a run on each
+	$(SUDO) tests/run engine -k test_live.py
+	PYTHONPATH=tests/engine .work/venv/bin/python -m bed.matrix
 bench: ## how long the hook takes, against the bare interpreter
 	$(SUDO) tests/run bench -s
 lint: ## ruff, mypy --strict, shellcheck

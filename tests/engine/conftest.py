@@ -10,6 +10,7 @@ from bed import leftovers
 from bed.cells import Cell, Cgroup, Mode, Release
 from bed.devices import Loop, add_loops, remove_loops
 from bed.engine import USER, Engine
+from bed.matrix import Results
 from bed.setup import define, import_image, prepare
 
 if TYPE_CHECKING:
@@ -65,6 +66,15 @@ def views(loops: tuple[Loop, ...]) -> Iterator[Views]:
     yield made
     for view in made.views.values():
         view.stop()
+
+
+@pytest.fixture(scope="session")
+def matrix() -> Iterator[Results]:
+    """What createRuntime does on the stacks of this run; kept for `make matrix`."""
+    results = Results()
+    yield results
+    if results.rows:
+        results.save()
 
 
 @pytest.fixture(scope="module")

@@ -109,7 +109,7 @@ def impossible(cell: Cell) -> str | None:
     return None
 
 
-def diagonal(*modes: Mode, unless: dict[str, str] | None = None) -> list[object]:
+def diagonal(*modes: Mode, plain: bool = False, unless: dict[str, str] | None = None) -> list[object]:
     """Parameters for claims that hang on neither runtime nor hierarchy alone: each release with both of either, in half the cells.
 
     UNLESS maps a part of a cell's name to the reason why a claim has no meaning there.
@@ -119,7 +119,7 @@ def diagonal(*modes: Mode, unless: dict[str, str] | None = None) -> list[object]
         Release.DEBIAN13: ((Cgroup.V1, Runtime.CRUN), (Cgroup.V2, Runtime.RUNC)),
     }
     stacks = [(release, *pair) for release in Release for pair in pairs[release]]
-    return [parameter(Cell(*stack, mode), unless) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
+    return [parameter(Cell(*stack, mode, plain), unless) for stack in stacks for mode in modes or (Mode.ROOTFUL,)]
 
 
 def parameter(cell: Cell, unless: dict[str, str] | None = None) -> object:
@@ -133,6 +133,8 @@ def cells(
     cgroups: tuple[Cgroup, ...] = CGROUPS,
     runtimes: tuple[Runtime, ...] = tuple(Runtime),
     modes: tuple[Mode, ...] = (Mode.ROOTFUL,),
+    *,
+    plain: bool = False,
 ) -> list[object]:
     """Parameters for the fixture `engine`: every combination, those skipped with a reason that are impossible here."""
-    return [parameter(Cell(*parts)) for parts in product(releases, cgroups, runtimes, modes)]
+    return [parameter(Cell(*parts, plain=plain)) for parts in product(releases, cgroups, runtimes, modes)]

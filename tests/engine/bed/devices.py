@@ -6,7 +6,8 @@ import errno
 import fcntl
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,8 @@ LOOP_CTL_ADD = 0x4C80  # linux/loop.h
 LOOP_CTL_REMOVE = 0x4C81
 VT_DISALLOCATE = 0x5608  # linux/vt.h
 FIRST = 700  #: far from the numbers that mounts of images take
+CONTROL = "/dev/loop-control"
+CONTROL_NUMBER = (10, 237)  # linux/miscdevice.h
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,26 @@ class Loop:
         path.chmod(mode)
 
 
+@contextmanager
+def recorded(view: View, links: dict[str, str]) -> Iterator[None]:
+    """Udev's database in VIEW knows the nodes that are keys of LINKS, each with a further name of it below /dev (udev's `S:` line)."""
+    try:
+        for node, link in links.items():
+            status = view.path(node).stat()
+            kind = "b" if stat.S_ISBLK(status.st_mode) else "c"
+            lines = [f"S:{link}", "I:1234567", "V:1"] if link else ["I:1234567", "V:1"]
+            view.write(f"/run/udev/data/{kind}{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}", "\n".join([*lines, ""]))
+            if link:
+                view.run("mkdir", "-p", os.path.dirname(f"/dev/{link}"))
+                view.path(f"/dev/{link}").symlink_to(node)
+        yield
+    finally:
+        view.run("rm", "-r", "/run/udev", *(f"/dev/{link.partition('/')[0]}" for link in links.values() if link))
+
+
 def control(request: int, number: int) -> None:
     """One ioctl on /dev/loop-control."""
-    descriptor = os.open("/dev/loop-control", os.O_RDWR | os.O_CLOEXEC)
+    descriptor = os.open(CONTROL, os.O_RDWR | os.O_CLOEXEC)
     try:
         fcntl.ioctl(descriptor, request, number)
     finally:

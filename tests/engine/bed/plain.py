@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +28,10 @@ class Plain(Runner):
 
     @property
     def runtime(self) -> tuple[str, ...]:
-        """The program with its own state folder."""
-        run = f"/run/user/{self.view.uid(self.user)}" if self.user else "/run"
-        return self.cell.runtime, "--root", f"{run}/bed-{self.cell.runtime}"
+        """The program with its own state folder. A user's runs where every rootless engine runs it: in the user's own user namespace."""
+        if self.user:
+            return "podman", "unshare", self.cell.runtime, "--root", f"/run/user/{self.view.uid(self.user)}/bed-{self.cell.runtime}"
+        return self.cell.runtime, "--root", f"/run/bed-{self.cell.runtime}"
 
     @property
     def home(self) -> str:
@@ -44,41 +47,49 @@ class Plain(Runner):
         folder = f"{self.home}/rootfs"
         if not self.view.path(folder).exists():
             self.call("mkdir", "-p", folder)
-            self.call("tar", "-C", folder, "-xf", IMAGE_TAR, *(["--no-same-owner"] if self.user else []))
+            self.call("tar", "-C", folder, "--no-same-owner", "-xf", IMAGE_TAR)
         return folder
 
     def call(self, *arguments: str, check: bool = True) -> Result:
         """Run ARGUMENTS in the view as this user."""
         return self.view.run(*arguments, user=self.user, check=check)
 
-    def make(self, name: str, limits: str, *, command: tuple[str, ...] = SLEEP, root: str = "", env: tuple[str, ...] = ()) -> None:
-        """Write the bundle NAME, whose container asks for LIMITS. ROOT is its root folder, ENV has more variables."""
-        written = config(self.cell, self.hooks(), root or self.rootfs(), command, env)
+    def make(self, name: str, limits: str, *, command: tuple[str, ...] = SLEEP) -> None:
+        """Write the bundle NAME, whose container asks for LIMITS."""
+        written = config(self.cell, self.hooks(), self.rootfs(), command)
         if limits:
             written["annotations"] = {LIMITS: limits}
-        if self.cell.mode is Mode.ROOTLESS:
-            ids = (self.view.uid(self.user or ""), *self.view.subordinate(self.user or ""))
-            written["linux"] |= {f"{kind}Mappings": [mapping(0, ids[0], 1), mapping(1, *ids[1:])] for kind in ("uid", "gid")}
-            del written["linux"]["resources"]
-        elif self.cell.mode in MAPS:
+        if self.cell.mode in MAPS:
             written["linux"] |= {f"{kind}Mappings": [mapping(*MAPS[self.cell.mode])] for kind in ("uid", "gid")}
         if not self.user:
-            written["linux"]["cgroupsPath"] = f"/{POD_PARENT}/{name}"
+            written["linux"] |= {"cgroupsPath": f"/{POD_PARENT}/{name}", "resources": {"devices": [DENY_ALL]}}
         self.call("mkdir", "-p", self.bundle(name))
         self.view.write(f"{self.bundle(name)}/config.json", json.dumps(written))
         self.view.run("chown", "-R", self.user or "root", self.bundle(name))
+
+    def edit(self, name: str, change: Callable[[dict[str, Any]], object]) -> None:
+        """CHANGE the config of the bundle NAME in place."""
+        path = self.view.path(f"{self.bundle(name)}/config.json")
+        written = json.loads(path.read_text())
+        change(written)
+        path.write_text(json.dumps(written))
 
     def hooks(self) -> dict[str, list[dict[str, Any]]]:
         """The installed hooks, as an engine puts them into a config."""
         files = [json.loads(path.read_text()) for path in sorted(self.view.path(HOOKS).glob("90-oci-udev-hook-*.json"))]
         return {stage: [file["hook"]] for file in files for stage in file["stages"]}
 
-    def run(self, name: str) -> Result:
-        """Run the bundle NAME in the background; its container's output is in the file `log` beside it."""
-        words = " ".join([*self.runtime, "run", "--detach", "--bundle", self.bundle(name), name])
-        log = f"{self.bundle(name)}/log"
-        result = self.call("sh", "-c", f": | {words} >{log} 2>&1", check=False)
-        return Result(result.arguments, result.code, result.out, self.view.path(log).read_text() + result.err)
+    def run(self, name: str, container: str = "") -> Result:
+        """Run the bundle NAME in the background, as CONTAINER or under its own name."""
+        with self.popen(name, container, "--detach") as process:
+            _, err = process.communicate(timeout=60)
+        log = self.view.path(f"{self.bundle(name)}/log").read_text()
+        return Result(("run", container or name), process.returncode, "", log + err)
+
+    def popen(self, name: str, container: str = "", *options: str) -> subprocess.Popen[str]:
+        """Start the runtime for the bundle NAME and do not wait; what it and its container say is in the file `log` in the bundle."""
+        words = " ".join([*self.runtime, "run", *options, "--bundle", self.bundle(name), container or name])
+        return self.view.popen("sh", "-c", f": | {words} >{self.bundle(name)}/log 2>&1", user=self.user)
 
     def start(self, name: str, limits: str, *, command: tuple[str, ...] = SLEEP) -> str:
         """Start a container in the background and return its id."""
@@ -106,10 +117,10 @@ class Plain(Runner):
 
     def remove_all(self) -> None:
         """End all containers and remove their bundles."""
+        for container in json.loads(self.call(*self.runtime, "list", "--format", "json").out) or []:
+            self.stop(container["id"])
         for path in self.view.path(self.home).glob("*/config.json"):
-            name = path.parent.name
-            self.call(*self.runtime, "delete", "--force", name, check=False)
-            self.call("rm", "-r", self.bundle(name))
+            self.call("rm", "-r", self.bundle(path.parent.name))
 
 
 def mapping(inside: int, outside: int, size: int) -> dict[str, int]:
@@ -117,9 +128,9 @@ def mapping(inside: int, outside: int, size: int) -> dict[str, int]:
     return {"containerID": inside, "hostID": outside, "size": size}
 
 
-def config(cell: Cell, hooks: dict[str, Any], root: str, command: tuple[str, ...], env: tuple[str, ...]) -> dict[str, Any]:
+def config(cell: Cell, hooks: dict[str, Any], root: str, command: tuple[str, ...]) -> dict[str, Any]:
     """A config.json, config.md of the OCI runtime spec."""
-    namespaces = NAMESPACES if cell.mode is Mode.ROOTFUL else (*NAMESPACES, "user")
+    namespaces = (*NAMESPACES, "user") if cell.mode in MAPS else NAMESPACES
     capabilities = {kind: list(CAPABILITIES) for kind in ("bounding", "effective", "permitted")}
     mounts = [
         ("/proc", "proc", "proc", ""),
@@ -134,7 +145,7 @@ def config(cell: Cell, hooks: dict[str, Any], root: str, command: tuple[str, ...
             "terminal": False,
             "user": {"uid": 0, "gid": 0},
             "args": list(command),
-            "env": ["PATH=/bin", *env],
+            "env": ["PATH=/bin"],
             "cwd": "/",
             "capabilities": capabilities,
             "noNewPrivileges": True,
@@ -147,5 +158,5 @@ def config(cell: Cell, hooks: dict[str, Any], root: str, command: tuple[str, ...
         ],
         "hooks": hooks,
         "annotations": {},
-        "linux": {"namespaces": [{"type": kind} for kind in namespaces], "resources": {"devices": [DENY_ALL]}},
+        "linux": {"namespaces": [{"type": kind} for kind in namespaces]},
     }

@@ -83,8 +83,10 @@ def without_precreate(view: View) -> Iterator[None]:
     drop_in = view.path(DROP_IN)
     text = drop_in.read_text()
     drop_in.unlink()
-    yield
-    view.write(DROP_IN, text)
+    try:
+        yield
+    finally:
+        view.write(DROP_IN, text)
 
 
 def define(view: View, loops: tuple[Loop, ...], extra: str = "") -> None:

@@ -73,6 +73,19 @@ class View:
         """Where the host finds the view's file INSIDE."""
         return Path(f"/proc/{self.pid}/root{inside}")
 
+    def listing(self, inside: str) -> list[str]:
+        """All that is below the folder INSIDE, other file systems left out: path, mode, owner, and a device's number."""
+        top = self.path(inside)
+        device = top.stat().st_dev
+        found = []
+        for folder, folders, names in os.walk(top):
+            folders[:] = [name for name in folders if os.lstat(f"{folder}/{name}").st_dev == device]
+            for path in (f"{folder}/{name}" for name in [*folders, *names]):
+                status = os.lstat(path)
+                place = path.removeprefix(str(top))
+                found.append(f"{place} {status.st_mode:o} {status.st_uid}:{status.st_gid} {status.st_rdev:x}")
+        return sorted(found)
+
     def write(self, inside: str, text: str, mode: int = 0o644) -> None:
         """Make the file INSIDE, and the folders on the way, readable to all."""
         path = self.path(inside)
@@ -121,14 +134,6 @@ class View:
             text=True,
             start_new_session=True,
         )
-
-    def subordinate(self, user: str) -> tuple[int, int]:
-        """The first of the ids that USER may map, and how many: subuid(5). Those of the groups are the same."""
-        for line in self.path("/etc/subuid").read_text().splitlines():
-            name, first, size = line.split(":")
-            if name == user:
-                return int(first), int(size)
-        raise BedError(f"the view's /etc/subuid has nothing for {user}")
 
     def uid(self, user: str) -> int:
         """The numeric id of USER in the view."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bed.cells import MODES, diagonal
+from bed.cells import MODES, Mode, diagonal
 from bed.engine import RESOURCE, Engine
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from . import allocation, bundles, confirming, planning
+from .errors import HookError
 from .injection import config as injection
 from .injection import live
 from .injection.opening import Opened
@@ -33,23 +34,38 @@ def look(run: Run, config: Config, process: Process, plan: Plan) -> Steps:
 
 
 def inject(run: Run, config: Config, process: Process, plan: Plan, findings: Findings) -> None:
-    """Carry PLAN out in the live container of PROCESS and in its bundle's CONFIG. Raises HookError, and then nothing of it is left."""
-    undo = UndoLog()
+    """Carry PLAN out in the live container of PROCESS and in its bundle's CONFIG. Raises HookError, and then all of it is taken back.
+
+    But for what systemd was told of the container's scope, which ends with it. What cannot be taken back is noted, and stays leased as long
+    as the process lives, which the runtime ends now.
+    """
+    undo, left = UndoLog(), False
     try:
         patched = injection.patch(config.value, plan.mark)
         with Opened(process, config.value, os.path.dirname(config.source), rootless=run.who.rootless) as target:
             try:
                 steps = live.look(target, plan.edits, config.value, plan.container.id)
                 findings.warnings += steps.denied
-                live.apply(target, steps, undo, replace_pin=_replaces_pin(run, steps))
+                findings.notes += live.apply(target, steps, undo, replace_pin=_replaces_pin(run, steps))
                 bundles.patch(config, patched)
             except BaseException:
-                findings.notes += undo.take_back()
+                faults = undo.take_back()
+                left = bool(faults)
+                findings.notes += faults
                 raise
     except BaseException:
+        if not left:
+            _release(run, plan, findings)
+        raise
+
+
+def _release(run: Run, plan: Plan, findings: Findings) -> None:
+    """End the leases of PLAN's container. If that cannot be done it is noted, and they end with its process."""
+    try:
         with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
             ledger.release(plan.container.id)
-        raise
+    except HookError as error:
+        findings.notes += (f"not released: {error}",)
 
 
 def _replaces_pin(run: Run, steps: Steps) -> bool:

@@ -37,11 +37,10 @@ def _scope(steps: Steps) -> list[str]:
     if step is None:
         return []
     unit = f"systemd {step.scope} (DevicePolicy={step.policy})"
-    if step.allow:
-        return [f"{unit}: gets DeviceAllow={node} {access}" for node, access in step.allow]
+    lines = [f"{unit}: gets DeviceAllow={node} {access}" for node, access in step.allow]
     if step.pin:
-        return [f"{unit}: its program pinned at {step.pin} is replaced, if policy.toml does not say otherwise"]
-    return [f"{unit}: gets nothing: {step.reason}"]
+        lines.append(f"{unit}: its program pinned at {step.pin} is replaced, if policy.toml does not say otherwise")
+    return lines or [f"{unit}: gets nothing: {step.reason}"]
 
 
 def _lists(steps: Steps) -> list[str]:
@@ -94,5 +93,8 @@ def as_fields(steps: Steps) -> dict[str, object]:
             for step in steps.programs
         ],
         "denied": steps.denied,
-        "nodes": [{"path": step.path, "number": str(step.number), "how": step.how, "mode": step.mode} for step in steps.nodes],
+        "nodes": [
+            {"path": step.path, "number": str(step.number), "how": step.how, "mode": step.mode, "uid": step.uid, "gid": step.gid}
+            for step in steps.nodes
+        ],
     }

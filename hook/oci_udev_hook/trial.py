@@ -41,16 +41,15 @@ class Trial:
 def trial(run: Run, options: Namespace) -> Trial:
     """What OPTIONS name. Raises UsageError."""
     if options.pid is None:
-        return Trial(_config(options), _folder(options), None)
+        return Trial(_config(options, options.bundle), _folder(options), None)
     process = allocation.process(options.pid) if options.pid > 0 else None
     if process is None:
         raise UsageError(f"there is no process {options.pid}; --pid takes the first process of a container that runs")
-    identity, bundle = _known(run, process)
-    if options.bundle is None and options.config is None:
-        options.bundle = bundle
-        if not bundle:
-            raise UsageError(f"nothing tells where the bundle of process {options.pid} is; say so with --bundle DIR")
-    found = _config(options)
+    identity, known = _known(run, process)
+    bundle = None if options.config else options.bundle or known
+    if bundle == "":
+        raise UsageError(f"nothing tells where the bundle of process {options.pid} is; say so with --bundle DIR")
+    found = _config(options, bundle)
     return Trial(found, os.path.dirname(os.path.abspath(found.source)), Created(identity, process))
 
 
@@ -66,13 +65,13 @@ def _known(run: Run, process: Process) -> tuple[str, str]:
     return (found.container, found.bundle) if found is not None else ("", "")
 
 
-def _config(options: Namespace) -> Config:
-    """The config that OPTIONS name, as the hook would get it: without its own edits of an earlier run, with the annotations added.
+def _config(options: Namespace, bundle: str | None) -> Config:
+    """The config of BUNDLE or of OPTIONS as the hook would get it: without its own edits of an earlier run, with the annotations added.
 
     Raises UsageError.
     """
     added = _added_annotations(options)
-    found = ociconfig.read(*_read(options, bool(added)))
+    found = ociconfig.read(*_read(options, bundle, bool(added)))
     value = injection.unpatch(found.value)
     if added:
         value = {**value, "annotations": {**typed.Fields(value).texts("annotations"), **added}}
@@ -100,9 +99,9 @@ def _added_annotations(options: Namespace) -> dict[str, str]:
     return added
 
 
-def _read(options: Namespace, asked: bool) -> tuple[bytes, str]:
+def _read(options: Namespace, bundle: str | None, asked: bool) -> tuple[bytes, str]:
     """The config and its name. On a terminal, or with nothing on standard input, what is ASKED on the command line is enough."""
-    path = f"{options.bundle}/config.json" if options.bundle else options.config
+    path = f"{bundle}/config.json" if bundle else options.config
     if path is not None and path != "-":
         return texts.read_bytes(path), path
     if path is None and (sys.stdin is None or sys.stdin.isatty()):

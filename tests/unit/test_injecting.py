@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import pytest
 
 from oci_udev_hook import allocation, bundles, decisions, engine, injecting, places, stages
 from oci_udev_hook.allocation import rebuild
-from oci_udev_hook.errors import ConfigurationError, RefusedError
+from oci_udev_hook.errors import ConfigurationError, HookError, RefusedError, UsageError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.injection import live
 from oci_udev_hook.injection.undo import UndoLog
@@ -86,7 +87,7 @@ def test_the_lease_is_there_before_the_first_step_and_the_mark_after_the_last(
     run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[object] = []
-    monkeypatch.setattr(live, "apply", lambda *_, **__: seen.append(([lease.unit for lease in held(run)], config_of(bundle))))
+    monkeypatch.setattr(live, "apply", lambda *_, **__: seen.append(([lease.unit for lease in held(run)], config_of(bundle))) or ())
     findings = Findings()
     stages.create_runtime(run, state(bundle), findings)
     (lease,) = held(run)
@@ -101,7 +102,7 @@ def test_the_lease_is_there_before_the_first_step_and_the_mark_after_the_last(
 
 
 def test_the_bundle_run_again_after_poststop_asks_again(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "apply", lambda *_, **__: None)
+    monkeypatch.setattr(live, "apply", lambda *_, **__: ())
     for identity in ("first", "second"):
         stages.create_runtime(run, state(bundle, identity), Findings())
         assert [lease.holder.container for lease in held(run)] == [identity]
@@ -130,7 +131,7 @@ def test_a_step_that_fails_takes_back_the_earlier_ones_last_first(run: Run, bund
 
 
 def test_a_way_back_that_is_barred_stops_no_other(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the error stays the first one."""
+    """And the error stays the first one, whatever else fails."""
     taken_back: list[str] = []
 
     def way_back(name: str) -> Callable[[], None]:
@@ -145,16 +146,55 @@ def test_a_way_back_that_is_barred_stops_no_other(run: Run, bundle: Path, monkey
     with pytest.raises(RefusedError):
         stages.create_runtime(run, state(bundle), findings)
 
-    assert (taken_back, held(run)) == (["second", "first"], ())
+    assert taken_back == ["second", "first"]
+    assert [lease.holder.container for lease in held(run)] == ["mine"], "what is in the container stays leased as long as it lives"
     assert [note for note in findings.notes if "not taken back" in note] == [
         "not taken back: the second (Device or resource busy)",
         "not taken back: the first (Device or resource busy)",
     ]
 
 
+def test_a_ledger_that_cannot_be_written_hides_no_cause(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fail_in_the_container(monkeypatch, lambda _: lambda: None)
+
+    def locked(*_: object) -> None:
+        raise HookError("another run keeps the lock")
+
+    monkeypatch.setattr(allocation.Ledger, "release", locked)
+    findings = Findings()
+    with pytest.raises(RefusedError, match=r"^the image's /dev is a symbolic link$"):
+        stages.create_runtime(run, state(bundle), findings)
+
+    assert findings.notes[-1] == "not released: another run keeps the lock"
+
+
+def test_a_container_of_the_same_id_that_lives_keeps_what_it_has(
+    run: Run, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two runtimes, or two state folders of one, know nothing of each other's ids."""
+    monkeypatch.setattr(live, "apply", lambda *_, **__: ())
+    stages.create_runtime(run, state(bundle), Findings())
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "config.json").write_text(json.dumps(CONFIG))
+    with subprocess.Popen(["sleep", "100"]) as process:
+        asked = json.dumps({**json.loads(state(other)), "pid": process.pid}).encode()
+        with pytest.raises(UsageError) as error:
+            stages.create_runtime(run, asked, Findings())
+        stages.poststop(run, asked, Findings())
+        process.kill()
+    (lease,) = held(run)
+
+    assert str(error.value) == (
+        f"a container of the id mine runs already (process {os.getpid()}, bundle {bundle}) and holds devices, which are told apart by the "
+        "ids; give this one another id"
+    )
+    assert (lease.holder.process.pid, lease.holder.bundle) == (os.getpid(), str(bundle))
+
+
 def test_a_bundle_that_cannot_be_patched_takes_all_back(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     taken_back: list[str] = []
-    monkeypatch.setattr(live, "apply", lambda _, __, undo, **___: undo.add("the node", lambda: taken_back.append("node")))
+    monkeypatch.setattr(live, "apply", lambda _, __, undo, **___: undo.add("the node", lambda: taken_back.append("node")) or ())
 
     def full(*_: object) -> None:
         raise ConfigurationError("no room")
@@ -184,7 +224,7 @@ def test_a_device_of_the_containers_own_at_the_path_is_the_askers_fault_before_a
 
 
 def test_what_was_given_is_kept_for_why(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "apply", lambda *_, **__: None)
+    monkeypatch.setattr(live, "apply", lambda *_, **__: ("/dev/random in the container is the host's own",))
     monkeypatch.setattr(engine, "_read_input", lambda: state(bundle))
     code = engine.main(run, "createRuntime")
     (decision,) = decisions.find(run.state_dir, "mine")
@@ -196,3 +236,4 @@ def test_what_was_given_is_kept_for_why(run: Run, bundle: Path, monkeypatch: pyt
         ("port:/devices/virtual/mem/random",),
     )
     assert decision.notes[0].startswith("OCI_UDEV_KERNEL_EXAMPLE_RANDOM cannot be set for a container that is created already")
+    assert decision.notes[-1] == "/dev/random in the container is the host's own"

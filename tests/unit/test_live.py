@@ -8,7 +8,7 @@ import pytest
 
 from oci_udev_hook import livetext
 from oci_udev_hook.edit import CgroupRule, Node, Variable
-from oci_udev_hook.errors import UsageError
+from oci_udev_hook.errors import ConfigurationError, UsageError
 from oci_udev_hook.injection import bpf, cgroup, filters, live, nodes, systemd
 from oci_udev_hook.injection import levels as cgroups
 from oci_udev_hook.injection.filters import FilterStep, Way
@@ -60,7 +60,11 @@ def fixture_done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         allowed.add(level)
         done.append(("devices.allow", level.folder))
 
-    monkeypatch.setattr(systemd, "add", lambda step: done.append(("DeviceAllow", step.scope)))
+    def add(step: ScopeStep) -> None:
+        allowed.add(TOP1)
+        done.append(("DeviceAllow", step.scope))
+
+    monkeypatch.setattr(systemd, "add", add)
     monkeypatch.setattr(filters, "wait_for_systemd", lambda folder, *_: done.append(("wait", folder)))
     monkeypatch.setattr(filters, "look", lambda folder, _: done.append(("look", folder)) or ())
     monkeypatch.setattr(filters, "swap", lambda programs, *_: done.append(("swap", programs)))
@@ -92,11 +96,30 @@ def test_systemd_is_first_and_what_it_has_changed_is_looked_at_again(done: list[
         ("wait", TOP2.folder),
         ("look", TOP2.folder),
         ("look", INNER2.folder),
-        ("devices.allow", TOP1.folder),
         ("devices.allow", INNER1.folder),
         ("swap", ()),
         ("make", (MADE,)),
     ]
+
+
+def test_a_scope_that_has_both_gets_both(done: list[object]) -> None:
+    """A drop-in of the admin's beside crun's program: either alone would come back without the device."""
+    both = ScopeStep("x.scope", "strict", CLOSED.allow, "/pin", "")
+    live.apply(LIVE, steps(scope=both, levels=(), lists=()), UndoLog(), replace_pin=True)
+
+    assert done == [("DeviceAllow", "x.scope"), ("repin", "/pin"), ("swap", ()), ("make", (MADE,))]
+
+
+def test_a_list_that_systemd_never_writes_is_an_error(done: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it writes later would take the device away."""
+    monkeypatch.setattr(systemd, "add", lambda step: None)
+    with pytest.raises(ConfigurationError) as error:
+        live.apply(LIVE, steps(scope=CLOSED), UndoLog(), replace_pin=True)
+
+    assert str(error.value) == (
+        "systemd was told to allow the devices in /v1/x.scope, but after 0 seconds its devices.list does not have them; "
+        "`journalctl -b _PID=1` may tell why"
+    )
 
 
 @pytest.mark.parametrize(("replaced", "expected"), [(True, [("repin", "/pin")]), (False, [])], ids=["replaced", "left"])
@@ -189,7 +212,7 @@ def test_steps_are_data_for_programs() -> None:
         "lists": [{"folder": "/v1/x.scope", "rules": ["c 188:0 rw"]}],
         "programs": [{"folder": "/v2/x.scope/container", "program": 82, "name": "", "instructions": 77, "way": "prepend"}],
         "denied": (),
-        "nodes": [{"path": "/dev/ttyUSB0", "number": "c 188:0", "how": "make", "mode": 0o660}],
+        "nodes": [{"path": "/dev/ttyUSB0", "number": "c 188:0", "how": "make", "mode": 0o660, "uid": 0, "gid": 20}],
     }
 
 

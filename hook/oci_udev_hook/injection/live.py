@@ -10,7 +10,7 @@ import time
 
 from .. import typed
 from ..edit import CgroupRule
-from ..errors import UsageError
+from ..errors import ConfigurationError, UsageError
 from ..frozen import frozen
 from . import cgroup, filters, nodes, systemd, verdict
 from . import levels as cgroups
@@ -109,20 +109,23 @@ def _programs(levels: tuple[Level, ...], rules: tuple[CgroupRule, ...]) -> tuple
     return tuple([step for level in levels if level.version == 2 for step in filters.look(level.folder, rules)])
 
 
-def apply(live: Target, steps: Steps, undo: UndoLog, *, replace_pin: bool) -> None:
-    """Do STEPS in LIVE; UNDO gets the way back. REPLACE_PIN: also the program that systemd would attach anew. Raises HookError."""
+def apply(live: Target, steps: Steps, undo: UndoLog, *, replace_pin: bool) -> tuple[str, ...]:
+    """Do STEPS in LIVE; sentences on what came out otherwise than they say. UNDO gets the way back.
+
+    REPLACE_PIN: also the program that systemd would attach anew. Raises HookError.
+    """
     programs = steps.programs
     if steps.scope is not None and steps.scope.allow:
         systemd.add(steps.scope)
         _settle(steps)
         programs = _programs(steps.levels, steps.rules)
-    elif steps.scope is not None and steps.scope.pin and replace_pin:
+    if steps.scope is not None and steps.scope.pin and replace_pin:
         filters.repin(steps.scope.pin, steps.rules, steps.config_rules, undo)
     for level in steps.levels:
         if level.version == 1 and (lacking := cgroup.missing(level, steps.rules)):
             cgroup.allow(level, lacking, undo)
     filters.swap(programs, steps.rules, steps.config_rules, undo)
-    nodes.make(live, steps.nodes, undo)
+    return nodes.make(live, steps.nodes, undo)
 
 
 def _settle(steps: Steps) -> None:
@@ -133,7 +136,11 @@ def _settle(steps: Steps) -> None:
     if 2 in top:
         filters.wait_for_systemd(top[2].folder, steps.rules, _SYSTEMD_SECONDS)
     if 1 in top:
-        # It denies all and then allows what it knows, which takes from the cgroups below, too: they must be written afterwards.
         end = time.monotonic() + _SYSTEMD_SECONDS
-        while cgroup.missing(top[1], steps.rules) and time.monotonic() < end:
+        while cgroup.missing(top[1], steps.rules):
+            if time.monotonic() >= end:
+                raise ConfigurationError(
+                    f"systemd was told to allow the devices in {top[1].folder}, but after {_SYSTEMD_SECONDS:g} seconds its devices.list "
+                    "does not have them; `journalctl -b _PID=1` may tell why"
+                )
             time.sleep(_TICK)

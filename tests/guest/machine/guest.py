@@ -95,7 +95,9 @@ class Guest:
         self._ssh = (*self._ssh, "-p", forward[1])
         end = time.monotonic() + seconds
         while not self._log_in("root"):
-            if self.qemu.poll() is not None or "Kernel panic" in self.last_words() or time.monotonic() > end:
+            if self.qemu.poll() is not None:
+                raise MonitorError(f"QEMU has ended: exit {self.qemu.returncode}")
+            if "Kernel panic" in self.last_words() or time.monotonic() > end:
                 raise TimeoutError(f"nobody can log in within {seconds} s")
             time.sleep(1)
 

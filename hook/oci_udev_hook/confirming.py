@@ -7,7 +7,7 @@ import os
 
 from . import allocation
 from .errors import UnavailableError, UsageError
-from .injection import checks, nodes
+from .injection import checks, looking
 from .injection import config as injection
 from .injection.opening import Opened
 from .leases import leased
@@ -61,7 +61,7 @@ def check(mark: Mark, config: Config) -> None:
 def check_container(run: Run, mark: Mark, config: Config, state: State) -> None:
     """See that the nodes in the container itself, which its runtime has made, are the leased devices. Raises UnavailableError."""
     with Opened(of_state(state), config.value, os.path.dirname(config.source), rootless=run.who.rootless) as container:
-        wrong = nodes.wrong_node(container, mark.edits)
+        wrong = looking.wrong_node(container, mark.edits)
     if wrong:
         raise UnavailableError(wrong)
 

@@ -5,135 +5,47 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import socket
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
-from oci_udev_hook.edit import CgroupRule, Edit, Mount, Node, Variable
+from oci_udev_hook.allocation import liveness
+from oci_udev_hook.edit import CgroupRule, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, HookError, RefusedError, UnavailableError
 from oci_udev_hook.injection import mounts, nodes, target
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
-NULL, ZERO = DeviceNumber(DeviceType.CHAR, 1, 3), DeviceNumber(DeviceType.CHAR, 1, 5)
+NULL = DeviceNumber(DeviceType.CHAR, 1, 3)
 AGAIN = "start the container again"
-
-
-def node(path: str, number: DeviceNumber = NULL) -> Node:
-    return Node(path, number, 0o660, 0, 0)
-
-
-@pytest.fixture
-def container(tmp_path: Path) -> Iterator[target.Target]:
-    """One whose root folder is the test's."""
-    (tmp_path / "dev").mkdir()
-    found = target.open_target(os.getpid(), str(tmp_path), "", "", rootless=False)
-    yield found
-    target.close(found)
 
 
 @pytest.fixture
 def host() -> Iterator[target.Target]:
-    """One that has the host's nodes."""
-    found = target.open_target(os.getpid(), "/", "", "", rootless=False)
+    """A container of this process that has the host's nodes."""
+    own = liveness.process(os.getpid())
+    assert own is not None
+    found = target.open_target(own, "/", "", "", rootless=False)
     yield found
     target.close(found)
 
 
-class TestWrongNode:
-    def test_none_is(self, host: target.Target) -> None:
-        edits = (CgroupRule(ZERO, "rw"), node("/dev/null"), Variable("A", "b"), Mount("/dev/zero", "/dev/zero", ()))
-
-        assert nodes.wrong_node(host, edits) is None
-
-    @pytest.mark.parametrize(
-        ("edit", "sentence"),
-        [
-            pytest.param(node("/dev/null", ZERO), "the device c 1:3 at /dev/null, not the leased c 1:5", id="another device"),
-            pytest.param(
-                node("/dev/null", DeviceNumber(DeviceType.BLOCK, 1, 3)),
-                "the device c 1:3 at /dev/null, not the leased b 1:3",
-                id="of another type",
-            ),
-            pytest.param(
-                Mount("/dev/zero", "/dev/null", ()),
-                "the device c 1:3 at /dev/null, not the leased c 1:5",
-                id="another device than the mount's",
-            ),
-            pytest.param(node("/dev/not there"), "nothing at /dev/not there, not the leased c 1:3", id="nothing"),
-            pytest.param(node("/not/there/either"), "nothing at /not/there/either, not the leased c 1:3", id="not even its folder"),
-            pytest.param(node("/dev"), "a folder at /dev, not the leased c 1:3", id="a folder"),
-        ],
-    )
-    def test_the_first_that_is_wrong_is_told(self, host: target.Target, edit: Edit, sentence: str) -> None:
-        assert nodes.wrong_node(host, (node("/dev/null"), edit, node("/dev/later"))) == f"the container has {sentence}; {AGAIN}"
-
-    @pytest.mark.parametrize(
-        ("make", "what"),
-        [
-            pytest.param(Path.touch, "a regular file", id="file"),
-            pytest.param(os.mkfifo, "a FIFO", id="fifo"),
-            pytest.param(lambda path: path.symlink_to("/dev/null"), "a symbolic link", id="link to the device"),
-            pytest.param(lambda path: socket.socket(socket.AF_UNIX).bind(os.path.relpath(path)), "a socket", id="socket"),
-        ],
-    )
-    @pytest.mark.filterwarnings("ignore::ResourceWarning")
-    def test_another_kind_of_file_is_named(
-        self, container: target.Target, tmp_path: Path, make: Callable[[Path], None], what: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.chdir(tmp_path)
-        make(tmp_path / "dev" / "foo")
-
-        assert nodes.wrong_node(container, (node("/dev/foo"),)) == f"the container has {what} at /dev/foo, not the leased c 1:3; {AGAIN}"
-
-    def test_a_link_on_the_way_is_refused(self, container: target.Target, tmp_path: Path) -> None:
-        """Case 33: the host's own device behind it would look right."""
-        (tmp_path / "dev").rmdir()
-        (tmp_path / "dev").symlink_to("/dev")
-
-        with pytest.raises(RefusedError) as caught:
-            nodes.wrong_node(container, (node("/dev/null"),))
-
-        assert str(caught.value) == (
-            "/dev in the container is a symbolic link, which could lead out of it; its image must have a folder there, or nothing"
-        )
-
-    @pytest.mark.parametrize(
-        ("source", "sentence"),
-        [
-            (
-                "{}/gone",
-                "{}/gone has gone since it was allotted (No such file or directory); plug it in again and start the container again",
-            ),
-            ("{}/dev", "{}/dev was a device when it was allotted and is a folder now; start the container again"),
-        ],
-        ids=["gone", "no device"],
-    )
-    def test_a_mount_without_its_device_is_unavailable(self, container: target.Target, tmp_path: Path, source: str, sentence: str) -> None:
-        edits = (Mount(source.format(tmp_path), "/dev/foo", ()),)
-
-        with pytest.raises(UnavailableError) as caught:
-            nodes.wrong_node(container, edits)
-
-        assert str(caught.value) == sentence.format(tmp_path)
-
-
 class TestLook:
-    def test_nothing_to_make_is_no_step(self, container: target.Target) -> None:
+    def test_nothing_to_make_is_no_step(self, host: target.Target) -> None:
         """Not even its /dev is looked at."""
-        assert nodes.look(container, (CgroupRule(NULL, "rw"), Variable("A", "b"))) == ()
-        undo: list[Callable[[], None]] = []
-        nodes.make(container, (nodes.NodeStep("/dev/null", NULL, nodes.How.THERE, 0o666, 0, 0),), undo)
-        assert undo == []
+        assert nodes.look(host, (CgroupRule(NULL, "rw"), Variable("A", "b"))) == ()
+        undo = UndoLog()
+        assert nodes.make(host, (nodes.NodeStep("/dev/null", NULL, nodes.How.THERE, 0o666, 0, 0),), undo) == ()
+        assert undo.steps == []
 
     def test_dev_must_be_its_own(self, host: target.Target) -> None:
         """Case 33: a node in it would be on the host."""
         with pytest.raises(RefusedError, match=r"^/dev in the container is "):
-            nodes.look(host, (node("/dev/null"),))
+            nodes.look(host, (Node("/dev/null", NULL, 0o660, 0, 0),))
 
 
 MAKES = "/dev/foo cannot be made in the container"
+WRITABLE = "let the container have a file system there that can be written, or give the device another path"
 
 
 @pytest.mark.parametrize(
@@ -147,7 +59,23 @@ MAKES = "/dev/foo cannot be made in the container"
         ),
         (errno.ENOENT, UnavailableError, f"{MAKES} (No such file or directory): it has gone meanwhile; {AGAIN}"),
         (errno.ESRCH, UnavailableError, f"{MAKES} (No such process): it has gone meanwhile; {AGAIN}"),
-        (errno.EROFS, RefusedError, f"{MAKES} (Read-only file system); its /dev must be one that nodes can be made in"),
+        (
+            errno.EROFS,
+            RefusedError,
+            f"{MAKES} (Read-only file system); {WRITABLE}",
+        ),
+        *[
+            (number, RefusedError, f"{MAKES} ({os.strerror(number)}); look what its image and its mounts have on the way there")
+            for number in (errno.ELOOP, errno.ENOTDIR, errno.EXDEV, errno.EEXIST)
+        ],
+        *[
+            (
+                number,
+                ConfigurationError,
+                f"{MAKES} ({os.strerror(number)}); mend that on the host, where the engine runs the hook, and {AGAIN}",
+            )
+            for number in (errno.ENOSPC, errno.EMFILE, errno.ENOMEM, errno.EINVAL, errno.EIO)
+        ],
     ],
     ids=errno.errorcode.get,
 )

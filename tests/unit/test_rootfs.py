@@ -138,3 +138,26 @@ def test_a_status_is_the_links_own(root: int) -> None:
         found = rootfs.status(root, f"/any/where/{name}")
         assert found is not None
         assert os.path.samestat(found, os.lstat(name, dir_fd=root))
+
+
+@pytest.mark.parametrize("name", ["fifo", "absolute", "inside", "loop", "dev", "full"])
+def test_what_is_no_empty_file_is_no_place_to_mount_on(root: int, tree: Path, name: str) -> None:
+    """A link is none either, wherever it leads."""
+    (tree / "full").write_text("text")
+
+    assert rootfs.empty_file(root, f"/{name}") is None
+
+
+def test_an_empty_file_is_a_place_to_mount_on(root: int, tree: Path) -> None:
+    found = rootfs.empty_file(root, "/any/where/file")
+    assert found is not None
+    try:
+        assert os.path.samestat(os.fstat(found), os.lstat(tree / "file"))
+        assert not os.get_inheritable(found)
+    finally:
+        os.close(found)
+
+
+def test_no_file_is_no_place_yet(root: int) -> None:
+    with pytest.raises(FileNotFoundError):
+        rootfs.empty_file(root, "/nothing")

@@ -28,6 +28,7 @@ class Making:
         self.dev = self.tmpfs = -1
         self.attachments: list[mounts.Attachment] = []
         self.bound: set[str] = set()  #: paths whose owner and mode are the host's
+        self.notes: list[str] = []  #: sentences on nodes that are not as the steps say
         self.opened: list[int] = []
 
     def close(self) -> None:
@@ -66,14 +67,18 @@ class Making:
             except PermissionError:
                 pass
             else:
-                self.taken_away(step)
+                self.taken_away(step, place=True)
                 return
+        place = self.place(step)  # first: where another hook has been quicker, no node of ours is in the tmpfs under the next one's name
         tree, name = self.node(step)
-        self.attachments.append(mounts.Attachment(self.place(step), tree, name))
+        self.attachments.append(mounts.Attachment(place, tree, name))
 
-    def taken_away(self, step: NodeStep) -> None:
-        """The way back of STEP."""
-        self.undo.add(f"{step.number} at {step.path} in the container", lambda: mounts.take_away(self.target, step.path, step.number))
+    def taken_away(self, step: NodeStep, *, place: bool) -> None:
+        """Put the way back of STEP on the undo log; PLACE: what it is at or mounted on goes, too."""
+        self.undo.add(
+            f"{step.number} at {step.path} in the container",
+            lambda: mounts.take_away(self.target, step.path, step.number, place=place),
+        )
 
     def node(self, step: NodeStep) -> tuple[int | None, str]:
         """What is mounted for STEP: a detached mount of the host's node, or the name of a new one in the private tmpfs."""
@@ -94,20 +99,39 @@ class Making:
                 f"the hook may not make {step.number} for the container (its own device cgroup or capabilities forbid it), "
                 "and the host has no node of it to mount instead; run the engine outside the service or container that narrows its rights"
             )
-        return self.keep(mounts.host_tree(source, step.number, read_only=step.read_only)), ""
+        tree = self.keep(mounts.host_tree(source, step.number, read_only=step.read_only))
+        if step.how is not How.BIND:
+            status = os.fstat(tree)
+            self.notes.append(
+                f"{step.path} in the container is the host's own {source}, since the hook may not make {step.number} (its own device "
+                f"cgroup or capabilities forbid it): mode {stat.S_IMODE(status.st_mode):04o}, owner {status.st_uid}:{status.st_gid} and "
+                "SELinux label are the host's"
+            )
+        return tree, ""
 
     def place(self, step: NodeStep) -> int:
-        """The empty file that the node is mounted on. In a user namespace it is its root's: no other can own files of its tmpfs."""
+        """The empty file that the node is mounted on: a new one, or the one that the image or an earlier run has left there."""
+        try:
+            place = self.new_place(step)
+        except FileExistsError:
+            found = rootfs.empty_file(self.keep(rootfs.folder(self.target, self.dev, step.path)), step.path)
+            if found is None:
+                raise
+            self.taken_away(step, place=False)
+            return self.keep(found)
+        self.taken_away(step, place=True)
+        return place
+
+    def new_place(self, step: NodeStep) -> int:
+        """A new one. In a user namespace it is its root's: no other can own files of its tmpfs."""
         if self.target.user_namespace:
             linux.set_fs_ids(*self.root())
         try:
             folder = self.keep(rootfs.make_folder(self.target, self.dev, step.path, self.undo))
-            place = self.keep(mounts.make_place(folder, step.path))
+            return self.keep(mounts.make_place(folder, step.path))
         finally:
             if self.target.user_namespace:
                 linux.set_fs_ids(os.geteuid(), os.getegid())
-        self.taken_away(step)
-        return place
 
     def root(self) -> tuple[int, int]:
         """The ids of the user namespace's root, as the hook sees them. Raises UsageError."""

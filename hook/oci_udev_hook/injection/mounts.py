@@ -126,8 +126,8 @@ def _trees(attachments: list[Attachment], tmpfs: int | None) -> list[int]:
     return [linux.open_tree(folder, each.name) if each.tree is None else each.tree for each in attachments]
 
 
-def take_away(target: Target, path: str, number: DeviceNumber) -> None:
-    """Take the node NUMBER from PATH, if it is there, and the empty file that it was mounted on. Raises OSError, HookError."""
+def take_away(target: Target, path: str, number: DeviceNumber, *, place: bool) -> None:
+    """Take the node NUMBER from PATH, if it is there; PLACE: and the empty file that it was mounted on. Raises OSError, HookError."""
 
     def work(folder: int, name: str) -> None:
         found = rootfs.status(folder, path)
@@ -135,7 +135,7 @@ def take_away(target: Target, path: str, number: DeviceNumber) -> None:
         if found is not None and made and found.st_dev != os.fstat(folder).st_dev:
             _detach(target, folder, name)
             found, made = rootfs.status(folder, path), False
-        if found is not None and (made or (stat.S_ISREG(found.st_mode) and found.st_size == 0)):
+        if found is not None and place and (made or (stat.S_ISREG(found.st_mode) and found.st_size == 0)):
             os.unlink(name, dir_fd=folder)
 
     rootfs.with_dev(target, path, work)

@@ -13,9 +13,10 @@ from enum import StrEnum
 
 from ..edit import Mount, Node
 from ..errors import ConfigurationError, RefusedError, UnavailableError, UsageError
-from ..frozen import frozen
+from ..frozen import frozen, replace
 from ..model import number_of
 from . import rootfs
+from .looking import host_device, place, what
 from .rights import outside
 from .target import check
 
@@ -27,13 +28,6 @@ if TYPE_CHECKING:
     from .target import Target
     from .undo import UndoLog
 
-_KINDS = {
-    stat.S_IFLNK: "a symbolic link",
-    stat.S_IFREG: "a regular file",
-    stat.S_IFDIR: "a folder",
-    stat.S_IFIFO: "a FIFO",
-    stat.S_IFSOCK: "a socket",
-}
 _AGAIN = "start the container again"
 
 
@@ -76,7 +70,7 @@ def look(target: Target, edits: tuple[Edit, ...]) -> tuple[NodeStep, ...]:
         try:
             steps = []
             for edit in wanted:
-                path = _place(edit)
+                path = place(edit)
                 steps.append(_step(target, dev, edit))
             return tuple(steps)
         finally:
@@ -85,18 +79,13 @@ def look(target: Target, edits: tuple[Edit, ...]) -> tuple[NodeStep, ...]:
         raise _failed(path, error) from None
 
 
-def _place(edit: Node | Mount) -> str:
-    """Where EDIT puts a node in the container."""
-    return edit.path if isinstance(edit, Node) else edit.destination
-
-
 def _step(target: Target, dev: int, edit: Node | Mount) -> NodeStep:
     """What is to be done for EDIT. Raises OSError, HookError."""
     if isinstance(edit, Mount):
-        status, number = _host(edit.source)
+        status, number = host_device(edit.source)
         mode, uid, gid = stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid
-        how = How.THERE if is_there(target, dev, edit.destination, number) else How.BIND
-        return NodeStep(edit.destination, number, how, mode, uid, gid, edit.source, "ro" in edit.options)
+        step = NodeStep(edit.destination, number, How.BIND, mode, uid, gid, edit.source, "ro" in edit.options)
+        return _or_there(target, dev, step)
     mapped, group = outside(target.uid_map, edit.uid), outside(target.gid_map, edit.gid)
     if mapped is None or group is None:
         raise UsageError(
@@ -104,55 +93,49 @@ def _step(target: Target, dev: int, edit: Node | Mount) -> NodeStep:
             "name others in the device's definition (uid, gid)"
         )
     how = How.MOUNT if target.user_namespace or not rootfs.below_dev(edit.path) else How.MAKE
-    how = How.THERE if is_there(target, dev, edit.path, edit.number) else how
-    return NodeStep(edit.path, edit.number, how, edit.mode, mapped, group)
+    return _or_there(target, dev, NodeStep(edit.path, edit.number, how, edit.mode, mapped, group))
 
 
-def _host(path: str) -> tuple[os.stat_result, DeviceNumber]:
-    """The host's node at PATH and its number. Raises UnavailableError."""
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise UnavailableError(f"{path} has gone since it was allotted ({error.strerror}); plug it in again and {_AGAIN}") from None
-    number = number_of(status)
-    if number is None:
-        raise UnavailableError(f"{path} was a device when it was allotted and is {_what(status)} now; {_AGAIN}")
-    return status, number
+def _or_there(target: Target, dev: int, step: NodeStep) -> NodeStep:
+    """STEP, or one that does nothing where the device is there already. Raises OSError, HookError."""
+    return replace(step, how=How.THERE) if is_there(target, dev, step.path, step.number, on_file=step.how is not How.MAKE) else step
 
 
-def is_there(target: Target, dev: int, path: str, number: DeviceNumber) -> bool:
-    """Whether the device is at its place already. Raises UsageError if something else is, RefusedError, OSError."""
+def is_there(target: Target, dev: int, path: str, number: DeviceNumber, *, on_file: bool = False) -> bool:
+    """Whether the device is at its place already. ON_FILE: an empty file is as good as nothing, since the node is to be mounted on one.
+
+    Raises UsageError if something else is there, RefusedError, OSError.
+    """
     try:
         folder = rootfs.folder(target, dev, path)
     except FileNotFoundError:
         return False
     try:
         found = rootfs.status(folder, path)
+        if found is None or number_of(found) == number:
+            return found is not None
+        empty = rootfs.empty_file(folder, path) if on_file else None
     finally:
         os.close(folder)
-    if found is None or number_of(found) == number:
-        return found is not None
+    if empty is not None:
+        os.close(empty)
+        return False
     raise UsageError(
-        f"the container has {_what(found)} at {path}, where {number} is to appear; "
+        f"the container has {what(found)} at {path}, where {number} is to appear; "
         "take that out of its image or mounts, or give the device another path in its definition"
     )
 
 
-def _what(status: os.stat_result) -> str:
-    """What a file with STATUS is, in words."""
-    number = number_of(status)
-    return f"the device {number}" if number is not None else _KINDS.get(stat.S_IFMT(status.st_mode), "a file of an unknown kind")
+def make(target: Target, steps: tuple[NodeStep, ...], undo: UndoLog) -> tuple[str, ...]:
+    """Do STEPS, which `look` has given; sentences on what came out otherwise than they say. UNDO gets what takes each of them back.
 
-
-def make(target: Target, steps: tuple[NodeStep, ...], undo: UndoLog) -> None:
-    """Do STEPS, which `look` has given; what takes each of them back goes on UNDO. All or some of them may be done when it raises.
-
+    All or some of them may be done when it raises.
     Raises RefusedError for a file tree that is not to be trusted, UsageError for something else at a node's place, UnavailableError for
     what has gone meanwhile, ConfigurationError where the hook may not make or mount nodes.
     """
     wanted = [step for step in steps if step.how is not How.THERE]
     if not wanted:
-        return
+        return ()
     from .making import Making
 
     check(target)
@@ -160,6 +143,7 @@ def make(target: Target, steps: tuple[NodeStep, ...], undo: UndoLog) -> None:
     mask = os.umask(0)
     try:
         making.all(wanted)
+        return tuple(making.notes)
     except OSError as error:
         raise _failed(making.path, error) from None
     finally:
@@ -176,33 +160,8 @@ def _failed(path: str, error: OSError) -> HookError:
         return ConfigurationError(f"{why}; run the engine where the hook may mount and make nodes (CAP_SYS_ADMIN, CAP_MKNOD)")
     if error.errno in (errno.ENOENT, errno.ESRCH):
         return UnavailableError(f"{why}: it has gone meanwhile; {_AGAIN}")
-    return RefusedError(f"{why}; its /dev must be one that nodes can be made in")
-
-
-def wrong_node(target: Target, edits: tuple[Edit, ...]) -> str | None:
-    """The sentence on the first node or mount in EDITS whose place in the container is not its device; None if all are.
-
-    Loads no ctypes, since each start of a container comes here. Raises RefusedError for a link or file on the way.
-    """
-    for edit in edits:
-        if isinstance(edit, (Node, Mount)):
-            path = _place(edit)
-            number = edit.number if isinstance(edit, Node) else _host(edit.source)[1]
-            found = _look_up(target, path)
-            if found is None or number_of(found) != number:
-                return f"the container has {_what(found) if found is not None else 'nothing'} at {path}, not the leased {number}; {_AGAIN}"
-    return None
-
-
-def _look_up(target: Target, path: str) -> os.stat_result | None:
-    """What the container has at PATH, None if nothing. Raises RefusedError, UsageError."""
-    try:
-        folder = rootfs.walk(target.rootfs, rootfs.parts(path)[:-1])
-        try:
-            return rootfs.status(folder, path)
-        finally:
-            os.close(folder)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise RefusedError(f"{path} cannot be looked at in the container ({error.strerror}); its /dev must be one that can") from None
+    if error.errno == errno.EROFS:
+        return RefusedError(f"{why}; let the container have a file system there that can be written, or give the device another path")
+    if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EXDEV, errno.EEXIST):
+        return RefusedError(f"{why}; look what its image and its mounts have on the way there")
+    return ConfigurationError(f"{why}; mend that on the host, where the engine runs the hook, and {_AGAIN}")

@@ -30,7 +30,7 @@ class Opened:
             raise UsageError(typed.about("the container's config", error)) from None
 
     def __enter__(self) -> Target:
-        self._target = target.open_target(self._process.pid, self._root, self._bundle, self._label, rootless=self._rootless)
+        self._target = target.open_target(self._process, self._root, self._bundle, self._label, rootless=self._rootless)
         return self._target
 
     def __exit__(self, *_: object) -> None:

@@ -185,3 +185,17 @@ def status(folder: int, path: str) -> os.stat_result | None:
         return os.fstat(descriptor)
     finally:
         os.close(descriptor)
+
+
+def empty_file(folder: int, path: str) -> int | None:
+    """A descriptor of the empty regular file in the open FOLDER at the last name of PATH, None if no such file is there. Raises OSError.
+
+    One that is mounted there is none: what is mounted on it would be seen wherever that mount is shared. What the descriptor is of is
+    looked at, so nothing can come in between.
+    """
+    descriptor = os.open(path.rpartition("/")[2], _FILE, dir_fd=folder)
+    status = os.fstat(descriptor)
+    if stat.S_ISREG(status.st_mode) and not status.st_size and _mount(descriptor) == _mount(folder):
+        return descriptor
+    os.close(descriptor)
+    return None

@@ -15,6 +15,7 @@ from . import rootfs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..errors import HookError
+    from ..model import Process
 
     IdMap = tuple[tuple[int, int, int], ...]
 
@@ -36,14 +37,17 @@ class Target:
     pivoted: bool  #: pivot_root(2) has been called
 
 
-def open_target(pid: int, root_path: str, bundle: str, mount_label: str, rootless: bool) -> Target:
-    """The container of process PID; ROOT_PATH is `root.path` of its config, which may be relative to BUNDLE. To be closed by `close`.
+def open_target(process: Process, root_path: str, bundle: str, mount_label: str, rootless: bool) -> Target:
+    """The container of PROCESS; ROOT_PATH is `root.path` of its config, which may be relative to BUNDLE. To be closed by `close`.
 
     Loads no ctypes: what only confirms a container's devices comes this way too. Raises UnavailableError where there is no such process,
     RefusedError where the hook may not look into it, UsageError for a root folder that is none.
     """
+    pid = process.pid
     proc = _process(pid)
     try:
+        if _start(proc) != process.start:
+            raise _gone(pid)
         own = _apart(proc, "user")
         uid_map, gid_map = [_id_map(_read(proc, f"{kind}_map")) if own else () for kind in ("uid", "gid")]
         folder, pivoted = _rootfs(pid, proc, root_path, bundle)
@@ -108,6 +112,11 @@ def _process(pid: int) -> int:
         os.close(proc)
 
 
+def _start(proc: int) -> int:
+    """When the process was started, field 22 of proc_pid_stat(5). Raises OSError."""
+    return int(_read(proc, "stat").rpartition(")")[2].split()[19])  # the name before may hold anything; its field is the second
+
+
 def _is_own(proc: int) -> bool:
     """Whether the open PROC knows who is looking, as only a procfs of this pid namespace does, proc_pid(5)."""
     try:
@@ -161,11 +170,21 @@ def _id_map(text: str) -> IdMap:
 
 def _closed(pid: int, error: OSError) -> HookError:
     """The error for a process that cannot be looked into."""
+    if isinstance(error, PermissionError) and not os.geteuid():
+        return RefusedError(
+            f"root may not look into process {pid} of the container; the hook needs CAP_SYS_PTRACE, in that process's user namespace, "
+            "where the engine runs it"
+        )
     if isinstance(error, PermissionError):
         return RefusedError(f"you may not look into process {pid} of the container; do it as root, or as the user whose container it is")
     if isinstance(error, (FileNotFoundError, ProcessLookupError)):
-        return UnavailableError(f"the container's process {pid} is not there, or not any more; start the container again")
+        return _gone(pid)
     return ConfigurationError(f"/proc/{pid} cannot be read ({error.strerror}); oci-udev-hook needs the host's /proc")
+
+
+def _gone(pid: int) -> HookError:
+    """The error for a process that has ended, whether or not another has its pid."""
+    return UnavailableError(f"the container's process {pid} is not there, or not any more; start the container again")
 
 
 def _no_procfs() -> HookError:

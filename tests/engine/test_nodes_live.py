@@ -7,17 +7,21 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from bed import namespaces
 from bed.namespaces import MAP, Container, apart, as_user, listing, started, swapping, without_mknod
+from oci_udev_hook.allocation import liveness
 from oci_udev_hook.edit import Edit, Mount, Node
 from oci_udev_hook.errors import ConfigurationError, HookError, RefusedError, UnavailableError, UsageError
+from oci_udev_hook.frozen import replace
 from oci_udev_hook.injection import linux, nodes, target
+from oci_udev_hook.injection.looking import wrong_node
 from oci_udev_hook.injection.nodes import How, NodeStep
+from oci_udev_hook.injection.target import Target
+from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import DeviceNumber, DeviceType
 
 #: /dev/zero and /dev/full under other names, and an unused block device's number.
@@ -51,44 +55,51 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 def given(
     container: Container,
     edits: tuple[Edit, ...] = EDITS,
-    undo: list[Callable[[], None]] | None = None,
+    undo: UndoLog | None = None,
     *,
     root: str | None = None,
     bundle: str = "/nowhere",
     rootless: bool = False,
     between: Callable[[tuple[NodeStep, ...]], object] = lambda steps: None,
     after: Callable[[], object] = lambda: None,
+    notes: list[str] | None = None,
 ) -> tuple[NodeStep, ...]:
-    """EDITS made in CONTAINER; the way back is gone with the caller's UNDO. BETWEEN sees the steps before they are taken."""
-    found = target.open_target(container.pid, container.root if root is None else root, bundle, "", rootless)
+    """EDITS made in CONTAINER, what is told of that put on NOTES; the way back is gone with the caller's UNDO.
+
+    BETWEEN sees the steps before they are taken.
+    """
+    found = opened(container, root, bundle, rootless=rootless)
     try:
         steps = nodes.look(found, edits)
         between(steps)
-        ways_back = [] if undo is None else undo
+        ways_back = UndoLog() if undo is None else undo
         try:
-            nodes.make(found, steps, ways_back)
+            told = nodes.make(found, steps, ways_back)
         except HookError:
-            take_back(ways_back)
+            assert ways_back.take_back() == ()
             raise
         after()
+        if notes is not None:
+            notes += told
         if undo is not None:
-            take_back(undo)
+            assert undo.take_back() == ()
         return steps
     finally:
         target.close(found)
 
 
-def take_back(undo: list[Callable[[], None]]) -> None:
-    """Last to first, as a failed start does it."""
-    for way_back in reversed(undo):
-        way_back()
+def opened(container: Container, root: str | None = None, bundle: str = "/nowhere", *, rootless: bool = False) -> Target:
+    """CONTAINER, whose config names its root folder, or ROOT."""
+    process = liveness.process(container.pid)
+    assert process is not None
+    return target.open_target(process, container.root if root is None else root, bundle, "", rootless)
 
 
 def looked_at(container: Container, edits: tuple[Edit, ...] = EDITS) -> tuple[tuple[How, ...], str | None]:
     """How each node would get there now, and what is wrong with those that are."""
-    found = target.open_target(container.pid, container.root, "/nowhere", "", rootless=False)
+    found = opened(container)
     try:
-        return tuple(step.how for step in nodes.look(found, edits)), nodes.wrong_node(found, edits)
+        return tuple(step.how for step in nodes.look(found, edits)), wrong_node(found, edits)
     finally:
         target.close(found)
 
@@ -112,9 +123,9 @@ def refused(container: Container, edits: tuple[Edit, ...] = EDITS[:1], *, root: 
 
 def wrong(container: Container) -> str | None:
     """What is wrong with the first node of EDITS in a container that ought to have it."""
-    found = target.open_target(container.pid, container.root, "/nowhere", "", rootless=False)
+    found = opened(container)
     try:
-        return nodes.wrong_node(found, EDITS[:1])
+        return wrong_node(found, EDITS[:1])
     finally:
         target.close(found)
 
@@ -178,7 +189,7 @@ class TestNodes:
             before = state(container)
             edits = (*EDITS, Node("/var/dev/odd", ZERO, 0o600, 0, 0))
 
-            steps = given(container, edits, undo=[], after=lambda: container.do(os.open, f"{container.root}/dev/ttyUSB0", os.O_RDWR))
+            steps = given(container, edits, undo=UndoLog(), after=lambda: container.do(os.open, f"{container.root}/dev/ttyUSB0", os.O_RDWR))
 
             assert steps[-1].how is How.MOUNT, "outside /dev, where the node would stay in the image"
             assert state(container) == before
@@ -200,7 +211,7 @@ class TestNodes:
             given(container)
             before = state(container)
 
-            given(container, (Node("/dev/ttyUSB0", ZERO, 0o600, 0, 0), *EDITS[1:]), undo=[])
+            given(container, (Node("/dev/ttyUSB0", ZERO, 0o600, 0, 0), *EDITS[1:]), undo=UndoLog())
 
             assert state(container) == before
 
@@ -263,15 +274,21 @@ class TestNodes:
             before = state(container)
             edits = (Node("/dev/foo", ZERO, 0o600, 0, 0),)
 
-            def work() -> None:
-                given(container, edits)
+            def work() -> list[str]:
+                notes: list[str] = []
+                given(container, edits, notes=notes)
+                return notes
 
-            without_mknod(work)
+            (note,) = without_mknod(work)
+            assert note == (
+                "/dev/foo in the container is the host's own /dev/zero, since the hook may not make c 1:5 (its own device cgroup or "
+                "capabilities forbid it): mode 0666, owner 0:0 and SELinux label are the host's"
+            )
 
             owner = "65534:65534" if user_namespace else "0:0"
             assert container.do(namespaces.shows, container.root, "/dev/foo") == f"20666 {owner} 1:5"
             assert container.opens("/dev/foo") == ""
-            without_mknod(lambda: given(container, (Node("/dev/bar", FULL, 0o600, 0, 0),), undo=[]) and None)
+            without_mknod(lambda: given(container, (Node("/dev/bar", FULL, 0o600, 0, 0),), undo=UndoLog()) and None)
             container.sh("umount dev/foo; rm dev/foo")
             assert state(container)[2] == before[2]
 
@@ -297,6 +314,119 @@ class TestNodes:
             "name others in the device's definition (uid, gid)"
         )
 
+    @kinds
+    def test_where_another_hook_was_quicker_the_others_are_made(self, user_namespace: bool) -> None:
+        with started(user_namespace=user_namespace) as container:
+            given(container, between=lambda _: container.sh("touch dev/ttyUSB0; mount --bind /dev/zero dev/ttyUSB0"))
+
+            owner = "65534:65534" if user_namespace else "0:0"
+            assert as_seen(container) == {**SEEN, "/dev/ttyUSB0": f"20666 {owner} 1:5"}
+
+    def test_what_is_as_asked_is_no_note(self) -> None:
+        notes: list[str] = []
+        with started() as container:
+            given(container, notes=notes)
+
+        assert notes == []
+
+
+@kinds
+class TestPlaces:
+    """Outside /dev what a node was mounted on stays in the container's layer, and its next start finds it there."""
+
+    ONE = (Node("/opt/foo", ZERO, 0o620, 7, 20),)
+    BOTH = (*ONE, Node("/opt/bar/foo", FULL, 0o606, 0, 0))
+
+    def test_the_next_start_finds_the_last_ones(self, user_namespace: bool) -> None:
+        with started("mkdir opt", user_namespace=user_namespace) as container:
+            given(container, self.BOTH)
+            container.sh("umount opt/foo opt/bar/foo")
+            assert container.sh("stat -c '%a %s %F' opt/foo opt/bar/foo") == "0 0 regular empty file\n" * 2
+
+            given(container, self.BOTH)
+
+            assert container.do(namespaces.shows, container.root, "/opt/foo") == "20620 7:20 1:5"
+            assert (container.opens("/opt/foo"), container.opens("/opt/bar/foo")) == ("", "")
+            assert looked_at(container, self.BOTH) == ((How.THERE, How.THERE), None)
+
+    def test_the_way_back_leaves_a_file_that_was_there(self, user_namespace: bool, way: None) -> None:
+        with started("mkdir opt; touch opt/foo", user_namespace=user_namespace) as container:
+            before = state(container)
+
+            steps = given(container, self.BOTH, undo=UndoLog())
+
+            assert [step.how for step in steps] == [How.MOUNT, How.MOUNT]
+            assert state(container) == before
+
+    @pytest.mark.parametrize(
+        ("script", "what"),
+        [
+            ("rm opt/foo; ln -s $victim/file opt/foo", "a symbolic link"),
+            ("rm opt/foo; mkfifo opt/foo", "a FIFO"),
+            ("echo text >opt/foo", "a regular file"),
+            ("touch opt/empty; mount --bind opt/empty opt/foo", "a regular file"),
+        ],
+        ids=["link", "fifo", "text", "mounted"],
+    )
+    def test_what_takes_its_place_after_the_look_is_refused(self, user_namespace: bool, script: str, what: str) -> None:
+        """Case 33: and nothing is mounted on what a link leads to."""
+        with started("mkdir opt; touch opt/foo $victim/file", user_namespace=user_namespace) as container:
+            before: list[tuple[object, ...]] = []
+
+            def swap(_: tuple[NodeStep, ...]) -> None:
+                container.sh(script)
+                before.append(state(container))
+
+            with pytest.raises(UsageError) as caught:
+                given(container, self.ONE, between=swap)
+
+            assert [state(container)] == before
+        assert str(caught.value) == f"the container has {what} at /opt/foo, where c 1:5 is to appear; {TAKE_OUT}"
+
+    def test_a_file_that_changes_all_the_time_ends_in_the_container_or_with_an_error(self, user_namespace: bool, way: None) -> None:
+        """Case 33: it changes places with a link to a file of the host's."""
+        ends = {"made": 0, "refused": 0}
+        until = time.monotonic() + namespaces.SECONDS
+        clean = 'while grep -q " {}/" /proc/self/mountinfo; do umount opt/foo opt/link 2>/dev/null || :; done'
+        with started("mkdir opt; touch opt/foo $victim/file; ln -s $victim/file opt/link", user_namespace=user_namespace) as container:
+            clean = clean.format(f"{container.root}/opt")
+            host, within = namespaces.mount_table(), container.do(namespaces.mount_table)
+            with swapping(container, "/opt/foo", "/opt/link"):
+                while min(ends.values()) < 25 and time.monotonic() < until:
+                    found = opened(container)
+                    undo = UndoLog()
+                    try:
+                        nodes.make(found, nodes.look(found, self.ONE), undo)
+                        ends["made"] += 1
+                    except HookError:
+                        ends["refused"] += 1
+                    finally:
+                        new = [line for line in container.do(namespaces.mount_table) if line not in within]
+                        assert [line for line in new if f" {container.root}/opt/" not in line] == []
+                        if undo.take_back():
+                            container.sh(clean)
+                        target.close(found)
+            container.sh(clean)
+            assert (namespaces.mount_table(), container.do(namespaces.mount_table)) == (host, within)
+            assert sorted(os.listdir(f"{container.root}/opt")) == ["foo", "link"]
+            assert [path.stat().st_size for path in container.victim.iterdir()] == [0]
+        assert min(ends.values()) >= 25, ends
+
+    def test_a_link_on_the_way_is_followed_by_who_only_looks(self, user_namespace: bool) -> None:
+        """Most images have /var/run so, runtimes follow it within the container, and a node that one of them has made there is right."""
+        edits = (Node("/var/run/foo", ZERO, 0o600, 0, 0),)
+        with started("mkdir var run; ln -s /run var/run", user_namespace=user_namespace) as container:
+            container.sh("mount -t tmpfs tmpfs run; touch run/foo; mount --bind /dev/zero run/foo")
+            found = opened(container)
+            try:
+                assert wrong_node(found, edits) is None
+                assert wrong_node(found, (Node("/var/run/foo", FULL, 0o600, 0, 0),)) == (
+                    "the container has the device c 1:5 at /var/run/foo, not the leased c 1:7; start the container again"
+                )
+            finally:
+                target.close(found)
+            assert str(refused(container, edits)) == LINK.format("/var/run")
+
 
 class TestRootless:
     def test_the_hosts_node_is_mounted(self) -> None:
@@ -320,7 +450,7 @@ class TestRootless:
                 assert looked_at(container, edits) == ((How.THERE, How.THERE), None)
 
                 container.sh("umount dev/ttyUSB0 dev/serial/by-id/full; rm -r dev/ttyUSB0 dev/serial")
-                given(container, edits, undo=[], rootless=True)
+                given(container, edits, undo=UndoLog(), rootless=True)
                 assert state(container) == before
 
         as_user(work)
@@ -408,13 +538,13 @@ class TestHostileContainers:
         [
             ("mkfifo dev/ttyUSB0", "a FIFO"),
             ("echo text >dev/ttyUSB0", "a regular file"),
-            ("touch dev/ttyUSB0", "a regular file"),
+            ("touch dev/empty dev/ttyUSB0; mount --bind dev/empty dev/ttyUSB0", "a regular file"),
             ("mkdir dev/ttyUSB0", "a folder"),
             ("ln -s $victim/new dev/ttyUSB0", "a symbolic link"),
             ("ln -s /dev/zero dev/ttyUSB0", "a symbolic link"),
             ("touch dev/ttyUSB0; mount --bind /dev/full dev/ttyUSB0", "the device c 1:7"),
         ],
-        ids=["fifo", "file", "empty file", "folder", "link to nowhere", "link to the device", "another device"],
+        ids=["fifo", "file", "mounted file", "folder", "link to nowhere", "link to the device", "another device"],
     )
     def test_something_else_is_at_the_place_of_the_node(self, user_namespace: bool, way: None, script: str, what: str) -> None:
         with started(user_namespace=user_namespace) as container:
@@ -432,7 +562,7 @@ class TestHostileContainers:
             ("mkfifo dev/blocks/one", "a FIFO"),
             ("ln -s $victim/new dev/blocks/one", "a symbolic link"),
             ("touch dev/blocks/one; mount --bind /dev/full dev/blocks/one", "the device c 1:7"),
-            ("touch dev/blocks/one", "a regular file"),
+            ("echo text >dev/blocks/one", "a regular file"),
         ],
         ids=["fifo", "link", "device", "file"],
     )
@@ -452,9 +582,9 @@ class TestHostileContainers:
     def test_something_takes_the_place_of_what_was_made(self, user_namespace: bool) -> None:
         """What came stays: it is not the hook's."""
 
-        class Intruder(list[Callable[[], None]]):
-            def append(self, way_back: Callable[[], None]) -> None:
-                super().append(way_back)
+        class Intruder(UndoLog):
+            def add(self, what: str, way_back: Callable[[], None]) -> None:
+                super().add(what, way_back)
                 container.sh("rm dev/ttyUSB0; mkfifo dev/ttyUSB0")
 
         with started(user_namespace=user_namespace) as container:
@@ -576,17 +706,15 @@ class TestHostileContainers:
             container.sh("mkdir dev/serial; ln -s $victim dev/link")
             with swapping(container, "/dev/serial", "/dev/link"):
                 while min(ends.values()) < 25 and time.monotonic() < until:
-                    found = target.open_target(container.pid, container.root, "", "", rootless=False)
-                    undo: list[Callable[[], None]] = []
+                    found = opened(container)
+                    undo = UndoLog()
                     try:
                         nodes.make(found, nodes.look(found, edits), undo)
                         ends["made"] += 1
                     except HookError:
                         ends["refused"] += 1
                     finally:
-                        for way_back in reversed(undo):
-                            with suppress(OSError, HookError):
-                                way_back()
+                        undo.take_back()
                         target.close(found)
             assert listing(container.victim)[0].startswith(str(container.victim))
             assert os.listdir(container.victim) == []
@@ -596,14 +724,16 @@ class TestHostileContainers:
 class TestProcess:
     def test_one_that_has_gone_is_unavailable(self) -> None:
         with started() as container:
-            found = target.open_target(container.pid, container.root, "", "", rootless=False)
+            process = liveness.process(container.pid)
+            assert process is not None
+            found = target.open_target(process, container.root, "", "", rootless=False)
             assert target.read_proc(found, "cgroup") == Path(f"/proc/{container.pid}/cgroup").read_text()
             end(container)
 
             with pytest.raises(UnavailableError) as caught:
                 target.read_proc(found, "cgroup")
             with pytest.raises(UnavailableError) as again:
-                target.open_target(container.pid, container.root, "", "", rootless=False)
+                target.open_target(process, container.root, "", "", rootless=False)
             target.close(found)
 
         sentence = f"the container's process {container.pid} is not there, or not any more; start the container again"
@@ -621,22 +751,26 @@ class TestProcess:
 
         def work() -> str:
             pid = os.getpid()
+            process = liveness.process(pid)
+            assert process is not None
+            stat = Path("/proc/self/stat").read_text()
             namespaces.unshare(namespaces.CLONE_NEWNS)
             namespaces.mount("", "/", flags=namespaces.MS_REC | namespaces.MS_PRIVATE)
             namespaces.mount("tmpfs", "/proc", "tmpfs")
             Path(f"/proc/{pid}/ns").mkdir(parents=True)
             Path(f"/proc/{pid}/ns/user").touch()
+            Path(f"/proc/{pid}/stat").write_text(stat)
             Path(f"/proc/{pid}/root").symlink_to("/run")
             if self_link is not None:
                 Path("/proc/self").symlink_to(self_link.format(pid=pid))
             if self_link == "{pid}":
-                found = target.open_target(pid, "", "", "", rootless=False)
-                assert nodes.wrong_node(found, EDITS[:1]) is not None, "its word is against the container only"
+                found = target.open_target(process, "", "", "", rootless=False)
+                assert wrong_node(found, EDITS[:1]) is not None, "its word is against the container only"
                 with pytest.raises(ConfigurationError) as caught:
                     nodes.look(found, EDITS)
             else:
                 with pytest.raises(ConfigurationError) as caught:
-                    target.open_target(pid, "", "", "", rootless=False)
+                    target.open_target(process, "", "", "", rootless=False)
             return str(caught.value)
 
         assert apart(work) == (
@@ -649,9 +783,35 @@ class TestProcess:
             def work() -> str:
                 os.setresuid(65534, 65534, 65534)
                 with pytest.raises(RefusedError) as caught:
-                    target.open_target(container.pid, container.root, "", "", rootless=False)
+                    opened(container)
                 return str(caught.value)
 
             assert apart(work) == (
                 f"you may not look into process {container.pid} of the container; do it as root, or as the user whose container it is"
             )
+
+    def test_root_without_the_right_to_look_into_a_container_is_told_which(self) -> None:
+        """An init that is not dumpable, prctl(2), as after it has changed its user."""
+        with started() as container:
+            container.do(namespaces.undumpable)
+
+            def work() -> str:
+                with pytest.raises(RefusedError) as caught:
+                    opened(container)
+                return str(caught.value)
+
+            assert namespaces.without(namespaces.CAP_SYS_PTRACE, work) == (
+                f"root may not look into process {container.pid} of the container; the hook needs CAP_SYS_PTRACE, in that process's user "
+                "namespace, where the engine runs it"
+            )
+            target.close(opened(container))
+
+    def test_one_that_has_the_pid_of_another_is_not_looked_into(self) -> None:
+        with started() as container:
+            process = liveness.process(container.pid)
+            assert process is not None
+
+            with pytest.raises(UnavailableError) as caught:
+                target.open_target(replace(process, start=process.start - 1), container.root, "", "", rootless=False)
+
+        assert str(caught.value) == f"the container's process {container.pid} is not there, or not any more; start the container again"

@@ -30,6 +30,7 @@ CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000  # linux/sched.h
 MS_BIND, MS_REC, MS_PRIVATE, MS_SHARED = 0x1000, 0x4000, 1 << 18, 1 << 20  # linux/mount.h
 MNT_DETACH = 2
 PR_SET_DUMPABLE = 4  # linux/prctl.h
+CAP_SYS_PTRACE, CAP_MKNOD = 19, 27  # linux/capability.h
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 MAP = (0, 100000, 65536)  #: of the user namespace: inside, outside, size
 SECONDS = 30  #: within which a process must answer
@@ -87,6 +88,11 @@ def pivot(root: str) -> None:
     check(libc.pivot_root(b".", b"."))
     check(libc.umount2(b".", MNT_DETACH))
     os.chdir("/")
+
+
+def undumpable() -> None:
+    """Let no process look into this one that has no CAP_SYS_PTRACE, prctl(2)."""
+    check(libc.prctl(PR_SET_DUMPABLE, 0))
 
 
 def mount_table() -> list[str]:
@@ -233,19 +239,25 @@ def apart(work: Callable[[], T]) -> T:
     return result
 
 
-def without_mknod(work: Callable[[], T]) -> T:
-    """What WORK gives where no device node can be made, as in a service whose device cgroup says so: without CAP_MKNOD."""
-    version, mknod = 0x20080522, 27  # linux/capability.h
+def without(capability: int, work: Callable[[], T]) -> T:
+    """What WORK gives in a process without CAPABILITY."""
+    version = 0x20080522  # linux/capability.h
 
     def narrowed() -> T:
         header = (ctypes.c_uint32 * 2)(version, 0)
         data = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable: the low halves, then the high ones
         check(libc.capget(header, data))
-        data[0] &= ~(1 << mknod)
+        for kind in (0, 1):
+            data[kind] &= ~(1 << capability)
         check(libc.capset(header, data))
         return work()
 
     return apart(narrowed)
+
+
+def without_mknod(work: Callable[[], T]) -> T:
+    """What WORK gives where no device node can be made, as in a service whose device cgroup says so."""
+    return without(CAP_MKNOD, work)
 
 
 def as_user(work: Callable[[], T]) -> T:

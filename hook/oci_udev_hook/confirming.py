@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .run import Run
 
 
-def mark(config: Config, state: State, findings: Findings) -> Mark | None:
+def mark(run: Run, config: Config, state: State, findings: Findings) -> Mark | None:
     """The mark on CONFIG, None where there is none: precreate has put it there, or createRuntime in this run or an earlier one.
 
     Raises UsageError for a mark of another container or boot, whose devices may be another's by now.
@@ -34,10 +34,24 @@ def mark(config: Config, state: State, findings: Findings) -> Mark | None:
         return None
     findings.name = found.name
     if found.container != state.id:
+        _refuse_shared(run, config, found)
         raise _stale(config, found, f"they are container {found.container[:12]}'s")
     if found.boot != boot_id():
         raise _stale(config, found, "they are from before the last boot")
     return found
+
+
+def _refuse_shared(run: Run, config: Config, mark: Mark) -> None:
+    """Raise UsageError if the container of MARK runs now from the very bundle of CONFIG, which must stay as it is then."""
+    seen = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
+    for lease in seen.held(mark.container)[:1]:
+        holder = lease.holder
+        here = not _elsewhere(holder.bundle, os.path.dirname(config.source))
+        if here and holder.state is LeaseState.CONFIRMED and seen.alive(holder):
+            raise UsageError(
+                f"{config.source} is of the container {mark.container[:12]}, which runs now (process {holder.process.pid}) and has "
+                "devices; stop it first, or run another bundle"
+            )
 
 
 def _stale(config: Config, mark: Mark, why: str) -> UsageError:
@@ -109,10 +123,10 @@ def refuse_namesake(ledger: allocation.View, identity: str, process: Process) ->
 
 
 def release(run: Run, state: State, findings: Findings) -> None:
-    """End the leases of the container of STATE, but not those of another one that lives under its id."""
+    """End the leases of the container of STATE, unless its process lives: another one has its id then, or it has not been stopped."""
     seen = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
     held = seen.held(state.id)
-    if not held or (_elsewhere(held[0].holder.bundle, state.bundle) and seen.alive(held[0].holder)):
+    if not held or (held[0].holder.state is LeaseState.CONFIRMED and seen.alive(held[0].holder)):
         return
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         findings.leased(ledger.release(state.id))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from binascii import crc32
 
 from . import files, places, typed
 from .errors import ConfigurationError
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LIMIT = 256
+_LONGEST_NAME = 128  #: letters of a file's name
 _CODES = range(256)  #: exit(3)
 _MAX_SIZE = 1024 * 1024  #: bytes of one decision; a refusal with many holders has a few thousand
 
@@ -57,7 +59,8 @@ def keep(state_dir: str, decision: Decision) -> None:
 def _file_name(decision: Decision, *, refused: bool | None = None) -> str:
     """The file of DECISION: refusals are told apart by name, so that pruning opens none."""
     known_as = decision.container or decision.name or "unknown"
-    safe = "".join([letter if (letter.isascii() and letter.isalnum()) or letter in "-_" else "_" for letter in known_as])[:128]
+    safe = "".join([letter if (letter.isascii() and letter.isalnum()) or letter in "-_" else f"+{ord(letter):x}+" for letter in known_as])
+    safe = safe if len(safe) <= _LONGEST_NAME else f"{safe[:_LONGEST_NAME]}+{crc32(known_as.encode('utf-8', 'surrogatepass')):x}"
     return f"{safe}.{'refused' if (bool(decision.code) if refused is None else refused) else 'granted'}"
 
 

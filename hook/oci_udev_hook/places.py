@@ -30,8 +30,11 @@ def user(uid_map: str | None = None) -> User:
     Rootless podman runs its hooks as uid 0 of its own user namespace, so geteuid(2) does not tell.
     """
     if uid_map is None:
-        with open("/proc/self/uid_map", "rb") as file:  # as bytes: to open it as text would load the codec's module
-            uid_map = file.read().decode("ascii")
+        try:
+            with open("/proc/self/uid_map", "rb") as file:  # as bytes: to open it as text would load the codec's module
+                uid_map = file.read().decode("ascii")
+        except OSError as error:
+            raise ConfigurationError(f"/proc/self/uid_map cannot be read: {error.strerror}; oci-udev-hook needs the host's /proc") from None
     own = os.geteuid()
     for line in uid_map.splitlines():
         inside, outside, length = (int(word) for word in line.split())

@@ -67,7 +67,7 @@ def create_runtime(run: Run, data: bytes, findings: Findings) -> bytes:
     state = ociconfig.read_state(data)
     findings.container = state.id
     config = bundles.config(run, state)
-    mark = confirming.mark(config, state, findings)
+    mark = confirming.mark(run, config, state, findings)
     if mark is not None:
         confirming.confirm(run, config, mark, state, findings)
         confirming.check(mark, config)

@@ -452,20 +452,20 @@ def test_a_pin_is_replaced_by_one_that_allows_the_rules(cgroup: str, nodes: Path
             os.close(program)
 
         now()
-        filters.repin(pin, RULES, (), undo)
+        pins.repin(pin, RULES, (), undo)
         now()
-        filters.repin(pin, RULES, (), undo)
+        pins.repin(pin, RULES, (), undo)
         now()
         assert len(undo.steps) == 1
         names = pins()
         assert undo.take_back() == ()
         now()
-        filters.repin(pin, RULES, (), undo)
+        pins.repin(pin, RULES, (), undo)
         os.unlink(pin)
         assert undo.take_back() == ()
         assert pins() == []
         with pytest.raises(UnavailableError) as raised:
-            filters.repin(pin, RULES, (), undo)
+            pins.repin(pin, RULES, (), undo)
         assert str(raised.value) == f"the pinned device program {pin} has gone meanwhile; start the container again"
         return names, numbers, answers
 

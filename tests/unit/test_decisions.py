@@ -113,14 +113,24 @@ def test_a_name_of_any_letters_is_kept(tmp_path: Path, letter: str) -> None:
     decisions.keep(str(tmp_path), decision)
 
     assert list(decisions._read(str(tmp_path))) == [decision]
-    assert [path.name for path in (tmp_path / "decisions").iterdir()] == ["_" * 128 + ".refused"]
+    (name,) = [path.name for path in (tmp_path / "decisions").iterdir()]
+    assert name.startswith((f"+{ord(letter):x}+" * 128)[:128] + "+")
+    assert name.endswith(".refused")
+
+
+def test_names_that_differ_in_odd_letters_only_are_told_apart(tmp_path: Path) -> None:
+    """Ids of runtimes may have `.` and `+`; a refusal must not hide another's."""
+    for name in ("a.b", "a+b", "a_b", "x" * 200 + "1", "x" * 200 + "2"):
+        decisions.keep(str(tmp_path), replace(REFUSED, container=name))
+
+    assert len(list(decisions._read(str(tmp_path)))) == 5
 
 
 def test_a_name_with_a_path_in_it_stays_in_its_folder(tmp_path: Path) -> None:
     """Container names come from outside."""
     decisions.keep(str(tmp_path), replace(REFUSED, container="../../x"))
 
-    assert [path.name for path in (tmp_path / "decisions").iterdir()] == ["______x.refused"]
+    assert [path.name for path in (tmp_path / "decisions").iterdir()] == ["+2e++2e++2f++2e++2e++2f+x.refused"]
 
 
 def test_a_folder_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:

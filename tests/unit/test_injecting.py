@@ -71,8 +71,8 @@ def fixture_bundle(tmp_path: Path) -> Path:
     return bundle
 
 
-def state(bundle: Path, identity: str = "mine") -> bytes:
-    return json.dumps({"ociVersion": "1.0", "id": identity, "status": "creating", "bundle": str(bundle), "pid": os.getpid()}).encode()
+def state(bundle: Path, identity: str = "mine", pid: int = os.getpid()) -> bytes:
+    return json.dumps({"ociVersion": "1.0", "id": identity, "status": "creating", "bundle": str(bundle), "pid": pid}).encode()
 
 
 def held(run: Run) -> tuple[Any, ...]:
@@ -104,8 +104,10 @@ def test_the_lease_is_there_before_the_first_step_and_the_mark_after_the_last(
 def test_the_bundle_run_again_after_poststop_asks_again(run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "apply", lambda *_, **__: ())
     for identity in ("first", "second"):
-        stages.create_runtime(run, state(bundle, identity), Findings())
-        assert [lease.holder.container for lease in held(run)] == [identity]
+        with subprocess.Popen(["sleep", "100"]) as process:
+            stages.create_runtime(run, state(bundle, identity, process.pid), Findings())
+            assert [lease.holder.container for lease in held(run)] == [identity]
+            process.kill()
         stages.poststop(run, state(bundle, identity), Findings())
         assert (held(run), config_of(bundle)) == ((), CONFIG)
 

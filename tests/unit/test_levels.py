@@ -269,3 +269,21 @@ def test_a_level_keeps_the_path_that_proc_shows() -> None:
 def test_the_scope_is_the_hosts_systemds_unit(path: str, cgroups_path: str, expected: str) -> None:
     assert levels.scope(levels.levels(v1(path), V1, cgroups_path, ID)) == expected
     assert levels.scope(levels.levels(v2(path), V2, cgroups_path, ID)) == expected
+
+
+@pytest.mark.parametrize("path", ["../b3h", "b3h", "/b3h", "//b3h/", "./x/../b3h"])
+def test_a_path_that_leads_out_is_cleaned_as_runtimes_do(path: str) -> None:
+    """Runtimes keep each below the root."""
+    assert owned(v2("/b3h"), V2, path, "c") == ["2 /sys/fs/cgroup/b3h"]
+
+
+def test_the_seat_of_a_process_is_told_whosever_it_is() -> None:
+    """`--cgroups=disabled`: the container sits in its engine's cgroup."""
+    assert [f"{seat.version} {seat.folder}" for seat in levels.seats(v1("/session-3.scope"), HYBRID)] == [
+        "1 /sys/fs/cgroup/devices/session-3.scope",
+        "2 /sys/fs/cgroup/unified/",
+    ]
+
+
+def test_a_seat_that_no_mount_shows_is_left_out() -> None:
+    assert levels.seats(v2("/x"), ROOT) == ()

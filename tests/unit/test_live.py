@@ -9,7 +9,7 @@ import pytest
 from oci_udev_hook import livetext
 from oci_udev_hook.edit import CgroupRule, Node, Variable
 from oci_udev_hook.errors import ConfigurationError, UsageError
-from oci_udev_hook.injection import bpf, cgroup, filters, live, nodes, systemd
+from oci_udev_hook.injection import bpf, cgroup, filters, live, nodes, pins, systemd
 from oci_udev_hook.injection import levels as cgroups
 from oci_udev_hook.injection.filters import FilterStep, Way
 from oci_udev_hook.injection.levels import Level
@@ -68,7 +68,7 @@ def fixture_done(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     monkeypatch.setattr(filters, "wait_for_systemd", lambda folder, *_: done.append(("wait", folder)))
     monkeypatch.setattr(filters, "look", lambda folder, _: done.append(("look", folder)) or ())
     monkeypatch.setattr(filters, "swap", lambda programs, *_: done.append(("swap", programs)))
-    monkeypatch.setattr(filters, "repin", lambda pin, *_: done.append(("repin", pin)))
+    monkeypatch.setattr(pins, "repin", lambda pin, *_: done.append(("repin", pin)))
     monkeypatch.setattr(nodes, "make", lambda _, made, __: done.append(("make", made)))
     monkeypatch.setattr(cgroup, "missing", lambda level, rules: () if level in allowed else rules)
     monkeypatch.setattr(cgroup, "allow", allow)
@@ -173,6 +173,29 @@ def test_what_a_cgroup_above_denies_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     assert sentence == (
         "the device program 5 of /v2/pod, above the container's own cgroup, denies c 188:0 rw, so the container cannot open it; "
         "see whose it is: bpftool cgroup tree"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cgroup_text", "mounts", "denies"),
+    [
+        pytest.param("5:devices:/session.scope\n", "36 1 0:33 / /v1 rw - cgroup cgroup rw,devices\n", "/v1/session.scope", id="a v1 list"),
+        pytest.param("0::/session.scope\n", "41 1 0:38 / /v2 rw - cgroup2 cgroup2 rw\n", "/v2/session.scope", id="a v2 program"),
+        pytest.param("0::/a/b\n", "41 1 0:38 / /v2 rw - cgroup2 cgroup2 rw\n", "/v2/a/b", id="a v2 program above"),
+    ],
+)
+def test_a_cgroup_of_anothers_that_denies_is_an_error(monkeypatch: pytest.MonkeyPatch, cgroup_text: str, mounts: str, denies: str) -> None:
+    """The container would start, and its device not open: nothing of another's may be changed."""
+    monkeypatch.setattr(live, "read_proc", lambda *_: cgroup_text)
+    monkeypatch.setattr(live, "_mountinfo", lambda: mounts)
+    monkeypatch.setattr(live, "programs_on", lambda folder: [Program(5, 15, "", 0, DENIES_ALL)] if folder.count("/") == 2 else [])
+    monkeypatch.setattr(cgroup, "missing", lambda level, rules: rules if level.version == 1 else ())
+    with pytest.raises(ConfigurationError) as error:
+        live.look(LIVE, RULES, {"linux": {"cgroupsPath": "elsewhere"}}, "c")
+
+    assert str(error.value) == (
+        f"the container sits in the cgroup {denies}, which is not its own, and something there or above denies c 188:0 rw; "
+        'let its engine give it a cgroup of its own (cgroupsPath of its config is "elsewhere")'
     )
 
 

@@ -26,6 +26,17 @@ def test_the_user_is_found_through_the_uid_map(uid_map: str, user: User) -> None
     assert places.user(uid_map) == user
 
 
+def test_a_hook_without_proc_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr("builtins.open", missing)
+    with pytest.raises(ConfigurationError) as error:
+        places.user()
+
+    assert str(error.value) == "/proc/self/uid_map cannot be read: No such file or directory; oci-udev-hook needs the host's /proc"
+
+
 def test_roots_state_folder_is_in_run() -> None:
     assert places.state_dir(User(0, rootless=False)) == "/run/oci-udev-hook"
 

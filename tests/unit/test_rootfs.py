@@ -115,7 +115,7 @@ def test_what_is_below_dev(path: str, below: bool) -> None:
 
 
 def test_file_systems_are_those_of_the_mount_table() -> None:
-    """By device number, with bind mounts, optional fields, and names of any bytes."""
+    """Device number and type, with bind mounts, optional fields, and names of any bytes."""
     table = (
         b"22 27 0:21 / /proc rw,relatime - proc proc rw\n"
         b"24 27 0:6 /sub /de\\040v\xff rw,relatime shared:2 master:1 - devtmpfs devtmpfs rw\n"
@@ -123,7 +123,7 @@ def test_file_systems_are_those_of_the_mount_table() -> None:
         b"99 1 0:21 / /proc2 rw - proc proc rw\n"
     )
 
-    assert rootfs._file_systems(table) == {os.makedev(0, 21), os.makedev(0, 6), os.makedev(254, 300)}
+    assert rootfs._file_systems(table) == {os.makedev(0, 21): b"proc", os.makedev(0, 6): b"devtmpfs", os.makedev(254, 300): b"ext4"}
 
 
 def test_the_mount_of_a_descriptor_is_the_kernels(root: int) -> None:

@@ -284,6 +284,40 @@ def test_create_runtime_run_twice_for_one_process_is_no_error(run: Run, tmp_path
     assert outcomes == ["confirmed", "confirmed"]
 
 
+def set_bundle(run: Run, bundle: Path) -> None:
+    """What an engine's config would have told."""
+    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
+        (lease,) = ledger.leases()
+        ledger.commit([replace(lease, holder=replace(lease.holder, bundle=str(bundle)))])
+
+
+def test_a_bundle_whose_container_runs_is_not_cleaned_for_another(run: Run, tmp_path: Path) -> None:
+    """One bundle run under two ids: the first one's mark must stay."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 1"))
+    stages.create_runtime(run, state(bundle, pid=os.getpid()), Findings())
+    set_bundle(run, bundle)
+    with pytest.raises(UsageError) as error:
+        stages.create_runtime(run, state(bundle, TWO, pid=os.getpid()), Findings())
+
+    assert str(error.value) == (
+        f"{bundle}/config.json is of the container 1f1f1f1f1f1f, which runs now (process {os.getpid()}) and has devices; "
+        "stop it first, or run another bundle"
+    )
+
+
+def test_poststop_of_a_container_that_lives_ends_no_lease(run: Run, tmp_path: Path) -> None:
+    """Anyone can say that it has stopped; it ends with its process all the same."""
+    bundle = bundle_of(tmp_path, precreate(run, "kernel.example/random: 1"))
+    with subprocess.Popen(["sleep", "100"]) as process:
+        stages.create_runtime(run, state(bundle, pid=process.pid), Findings())
+        stages.poststop(run, state(bundle), Findings())
+        with pytest.raises(HeldError):
+            precreate(run, "kernel.example/random: 2", TWO)
+        process.kill()
+
+    assert precreate(run, "kernel.example/random: 2", TWO)
+
+
 def test_cleaning_a_copied_bundle_takes_nothing_from_the_container_that_lives(run: Run, tmp_path: Path) -> None:
     """The command in the error names the other bundle, and the lease is not of that one."""
     patched = precreate(run, "kernel.example/random: 1")
@@ -291,9 +325,7 @@ def test_cleaning_a_copied_bundle_takes_nothing_from_the_container_that_lives(ru
     stages.create_runtime(run, state(first, pid=os.getpid()), Findings())
     copy = tmp_path / "copy"
     shutil.copytree(first, copy)
-    with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
-        (lease,) = ledger.leases()
-        ledger.commit([replace(lease, holder=replace(lease.holder, bundle=str(first)))])
+    set_bundle(run, first)
     stages.poststop(run, state(copy), Findings())
 
     assert "annotations" in json.loads((first / "config.json").read_text())

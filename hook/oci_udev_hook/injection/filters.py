@@ -19,13 +19,11 @@ from .rules import RUNTIME_DEFAULTS, DeviceRule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from ..edit import CgroupRule
     from .programs import Program
     from .undo import UndoLog
 
-_NAME = "oci_udev_hook"
+NAME = "oci_udev_hook"
 _SYSTEMDS = "sd_devices"  #: what systemd calls the program that it makes of DevicePolicy= and DeviceAllow=
 _PAUSE = 0.01  #: seconds between two looks for what systemd does
 
@@ -84,33 +82,6 @@ def swap(steps: tuple[FilterStep, ...], rules: tuple[CgroupRule, ...], config_ru
             _swap(step, rules, config_rules, undo)
 
 
-def repin(pin: str, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...], undo: UndoLog) -> None:
-    """Put a program that allows RULES too under the name PIN, from which systemd attaches it to a scope with `BPFProgram=`.
-
-    It is pinned beside and renamed over, so that systemd finds one or the other at any time. Raises UnavailableError, ConfigurationError.
-    """
-    what = f"the pinned device program {pin}"
-    old = -1
-    try:
-        old = programs.open_pin(pin)
-        shown = programs.show(old)
-        if shown.type != programs.CGROUP_DEVICE:
-            raise ConfigurationError(f"{pin} is pinned for a scope's devices, but it is no device program; set the scope up anew")
-        way, _ = _way(shown, rules, what)
-        if way is not Way.LEAVE:
-            new = programs.load(_code(way, shown, rules, config_rules), _NAME)
-            try:
-                _pin_over(new, pin)
-            finally:
-                os.close(new)
-            undo.add(f"the program pinned at {pin}", _way_back(os.dup(old), pin))
-    except OSError as error:
-        raise refusal(error, what) from None
-    finally:
-        if old >= 0:
-            os.close(old)
-
-
 def wait_for_systemd(folder: str, rules: tuple[CgroupRule, ...], seconds: float) -> None:
     """Wait until systemd's own programs on the cgroup FOLDER allow RULES: it answers before it has attached a new one.
 
@@ -135,11 +106,11 @@ def _step(folder: str, program: Program, rules: tuple[CgroupRule, ...]) -> Filte
     if program.name == _SYSTEMDS and not _allows(program, rules):
         way, reason = Way.LEAVE, "systemd makes it anew from DeviceAllow="
     else:
-        way, reason = _way(program, rules, called(program.id, folder))
+        way, reason = decide(program, rules, called(program.id, folder))
     return FilterStep(folder, program.id, program.name, len(program.code) // bpf.INSTRUCTION, way, reason)
 
 
-def _way(program: Program, rules: tuple[CgroupRule, ...], what: str) -> tuple[Way, str]:
+def decide(program: Program, rules: tuple[CgroupRule, ...], what: str) -> tuple[Way, str]:
     """What is to be done about PROGRAM, called WHAT in errors, and why if no rules get in front of it. Raises ConfigurationError."""
     if _allows(program, rules):
         return Way.LEAVE, "it allows them already"
@@ -149,7 +120,7 @@ def _way(program: Program, rules: tuple[CgroupRule, ...], what: str) -> tuple[Wa
     reason = bpf.unusable(program.code)
     if reason is None:
         try:
-            os.close(programs.load(bpf.allow(rules, program.code), _NAME))
+            os.close(programs.load(bpf.allow(rules, program.code), NAME))
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.EACCES, errno.E2BIG):
                 raise refusal(error, what) from None
@@ -168,7 +139,7 @@ def _parts(access: str) -> list[str]:
     return ["".join([each for place, each in enumerate(letters) if part >> place & 1]) for part in range(1, (1 << len(letters)) - 1)]
 
 
-def _code(way: Way, program: Program, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...]) -> bytes:
+def replacement(way: Way, program: Program, rules: tuple[CgroupRule, ...], config_rules: tuple[DeviceRule, ...]) -> bytes:
     """What takes PROGRAM's place."""
     if way is Way.PREPEND:
         return bpf.allow(rules, program.code)
@@ -183,7 +154,7 @@ def _swap(step: FilterStep, rules: tuple[CgroupRule, ...], config_rules: tuple[D
     try:
         opened.append(programs.open_program(step.program))
         cgroup, old = opened
-        opened.append(programs.load(_code(step.way, programs.show(old), rules, config_rules), _NAME))
+        opened.append(programs.load(replacement(step.way, programs.show(old), rules, config_rules), NAME))
         new = opened[-1]
         _put(cgroup, old, new)
         undo.add(f"what took the place of {what}", lambda: _put(cgroup, new, old))
@@ -227,30 +198,6 @@ def _flags(cgroup: int, program: int) -> int:
     if programs.show(program).id not in numbers:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
     return flags
-
-
-def _pin_over(program: int, pin: str) -> None:
-    """Give PROGRAM the name PIN in place of what has it. Raises OSError. In a BPF file system no name has a dot (bpf_lookup())."""
-    beside = f"{os.path.dirname(pin)}/{_NAME}_{os.getpid()}"
-    if os.path.lexists(beside):  # a hook that was killed has left it, and pids come again
-        os.unlink(beside)
-    programs.pin(program, beside)
-    try:
-        os.rename(beside, pin)
-    except OSError:
-        os.unlink(beside)
-        raise
-
-
-def _way_back(program: int, pin: str) -> Callable[[], None]:
-    """What pins PROGRAM at PIN again, unless the runtime has taken the pin away with its scope."""
-
-    def undo() -> None:
-        if os.path.lexists(pin):
-            _pin_over(program, pin)
-        os.close(program)
-
-    return undo
 
 
 def _denying(folder: str, rules: tuple[CgroupRule, ...]) -> list[tuple[int, CgroupRule]]:

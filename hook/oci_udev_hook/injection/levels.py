@@ -49,6 +49,18 @@ def levels(cgroup: str, mountinfo: str, cgroups_path: str, container: str) -> tu
     return tuple(found)
 
 
+def seats(cgroup: str, mountinfo: str) -> tuple[Level, ...]:
+    """The cgroup of each hierarchy that the process sits in, whosever it is, as far as a mount here shows it. Texts as in `levels`."""
+    found = []
+    for version, path in _memberships(cgroup):
+        for point, root in _mounts(mountinfo, version):
+            inside = _inside(path, root)
+            if inside is not None:
+                found.append(Level(version, path, point.rstrip("/") + inside))
+                break
+    return tuple(found)
+
+
 def scope(found: tuple[Level, ...]) -> str:
     """The systemd unit (`libpod-….scope`) that the top of the levels FOUND is; empty if it is none, or another manager's than the host's.
 
@@ -117,7 +129,7 @@ def _top(parts: list[str], cgroups_path: str, container: str) -> int:
     Runtimes take `linux.cgroupsPath` for a path from the mount's root (cgroupfs), for one from their own cgroup, or for the name of a
     systemd unit, `slice:prefix:name`; without one the cgroup is called after the container (runc, docs/systemd.md; crun(1)).
     """
-    wanted = [part for part in os.path.normpath(cgroups_path).split("/") if part not in ("", ".")]
+    wanted = [part for part in os.path.normpath(f"/{cgroups_path}").split("/") if part]  # `../x` stays below the root, too
     if cgroups_path.startswith("/"):
         return len(wanted) - 1 if wanted and parts[: len(wanted)] == wanted else len(parts)
     if not cgroups_path:

@@ -6,13 +6,14 @@ top down, since a child may not have what its parent lacks; then every cgroup v2
 
 from __future__ import annotations
 
+import os
 import time
 
 from .. import typed
 from ..edit import CgroupRule
 from ..errors import ConfigurationError, UsageError
 from ..frozen import frozen
-from . import cgroup, filters, nodes, systemd, verdict
+from . import cgroup, filters, nodes, pins, systemd, verdict
 from . import levels as cgroups
 from .attached import programs_on
 from .rules import of_config
@@ -20,7 +21,7 @@ from .target import read_proc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from ..edit import Edit
     from .filters import FilterStep
@@ -60,7 +61,7 @@ class Steps:
 def look(live: Target, edits: tuple[Edit, ...], config: Mapping[str, object], container: str) -> Steps:
     """What is to do for EDITS in LIVE, whose CONFIG and id CONTAINER are known. Only reads. Raises HookError where it cannot be done."""
     rules = tuple([edit for edit in edits if isinstance(edit, CgroupRule)])
-    levels = _levels(live, config, container) if rules else ()
+    levels = _levels(live, config, container, rules) if rules else ()
     scope = cgroups.scope(levels)
     return Steps(
         rules=rules,
@@ -70,38 +71,65 @@ def look(live: Target, edits: tuple[Edit, ...], config: Mapping[str, object], co
         lists=tuple([ListStep(level, lacking) for level in levels if level.version == 1 and (lacking := cgroup.missing(level, rules))]),
         programs=_programs(levels, rules),
         nodes=nodes.look(live, edits),
-        denied=_denied(levels, rules),
+        denied=_denied([level for level in levels if level.version == 2][:1], rules),
     )
 
 
-def _denied(levels: tuple[Level, ...], rules: tuple[CgroupRule, ...]) -> tuple[str, ...]:
-    """Sentences on device programs above LEVELS that deny one of RULES: all up to the root are asked, and they are others' to change."""
-    top = next((level for level in levels if level.version == 2), None)
-    if top is None or not top.folder.endswith(top.path):
-        return ()
-    found = []
-    hierarchy, folder = top.folder.removesuffix(top.path), top.folder
-    while folder != hierarchy:
-        folder = folder.rpartition("/")[0]
-        for program in programs_on(folder):
-            denied = [f"{rule.number} {rule.access}" for rule in rules if verdict.allows(program.code, rule.number, rule.access) is False]
-            if denied:
-                found.append(
-                    f"the device program {program.id} of {folder}, above the container's own cgroup, denies {', '.join(denied)}, "
-                    "so the container cannot open it; see whose it is: bpftool cgroup tree"
-                )
-    return tuple(found)
+def _levels(live: Target, config: Mapping[str, object], container: str, rules: tuple[CgroupRule, ...]) -> tuple[Level, ...]:
+    """The cgroups that are LIVE's own.
 
-
-def _levels(live: Target, config: Mapping[str, object], container: str) -> tuple[Level, ...]:
-    """The cgroups that are LIVE's own. Raises UsageError for a config that is not of OCI's shape."""
+    Raises UsageError for a config that is not of OCI's shape, ConfigurationError where another's cgroup, which LIVE sits in, denies RULES.
+    """
     try:
         named = typed.Fields(dict(config)).object("linux").text("cgroupsPath", "")
     except typed.TypedError as error:
         raise UsageError(typed.about("the container's config", error)) from None
+    own, mountinfo = read_proc(live, "cgroup"), _mountinfo()
+    levels = cgroups.levels(own, mountinfo, named, container)
+    versions = {level.version for level in levels}
+    for seat in cgroups.seats(own, mountinfo):
+        if seat.version not in versions and (cgroup.missing(seat, rules) or _denied([seat], rules, itself=True)):
+            wanted = ", ".join([f"{rule.number} {rule.access}" for rule in rules])
+            raise ConfigurationError(
+                f"the container sits in the cgroup {seat.folder}, which is not its own, and something there or above denies {wanted}; "
+                f'let its engine give it a cgroup of its own (cgroupsPath of its config is "{named}")'
+            )
+    return levels
+
+
+def _mountinfo() -> str:
+    """The mounts that the hook sees."""
     with open("/proc/self/mountinfo", "rb") as file:
-        mountinfo = file.read().decode("utf-8", "surrogateescape")
-    return cgroups.levels(read_proc(live, "cgroup"), mountinfo, named, container)
+        return os.fsdecode(file.read())
+
+
+def _denied(tops: list[Level], rules: tuple[CgroupRule, ...], *, itself: bool = False) -> tuple[str, ...]:
+    """Sentences on device programs above TOPS, or with ITSELF on them too, that deny one of RULES.
+
+    All up to the root are asked by the kernel; above the container's own they are others' to change.
+    """
+    found = []
+    for top in tops:
+        if not top.folder.endswith(top.path.rstrip("/")):
+            continue
+        hierarchy, folder = top.folder.removesuffix(top.path.rstrip("/")), top.folder.rstrip("/")
+        folders = [folder] if itself else []
+        while folder != hierarchy.rstrip("/"):
+            folder = folder.rpartition("/")[0]
+            folders.append(folder)
+        found += [sentence for each in folders for sentence in _denying(each, rules)]
+    return tuple(found)
+
+
+def _denying(folder: str, rules: tuple[CgroupRule, ...]) -> Iterator[str]:
+    """Sentences on the programs of the cgroup FOLDER that deny one of RULES."""
+    for program in programs_on(folder):
+        denied = [f"{rule.number} {rule.access}" for rule in rules if verdict.allows(program.code, rule.number, rule.access) is False]
+        if denied:
+            yield (
+                f"the device program {program.id} of {folder}, above the container's own cgroup, denies {', '.join(denied)}, "
+                "so the container cannot open it; see whose it is: bpftool cgroup tree"
+            )
 
 
 def _programs(levels: tuple[Level, ...], rules: tuple[CgroupRule, ...]) -> tuple[FilterStep, ...]:
@@ -120,7 +148,7 @@ def apply(live: Target, steps: Steps, undo: UndoLog, *, replace_pin: bool) -> tu
         _settle(steps)
         programs = _programs(steps.levels, steps.rules)
     if steps.scope is not None and steps.scope.pin and replace_pin:
-        filters.repin(steps.scope.pin, steps.rules, steps.config_rules, undo)
+        pins.repin(steps.scope.pin, steps.rules, steps.config_rules, undo)
     for level in steps.levels:
         if level.version == 1 and (lacking := cgroup.missing(level, steps.rules)):
             cgroup.allow(level, lacking, undo)

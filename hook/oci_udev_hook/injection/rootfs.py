@@ -94,7 +94,8 @@ def _folder(base: int, names: list[str], shown: str = "", *, one_mount: bool = F
 def own_dev(target: Target) -> int:
     """A descriptor of the container's /dev, which is a tmpfs that the host does not have. Raises RefusedError, OSError.
 
-    A devtmpfs has the magic number of a tmpfs, so the number of the file system itself is looked up among the hook's own mounts.
+    A devtmpfs, of which the kernel has one for all, has the magic number of a tmpfs: the type is looked up among the container's mounts,
+    and the number of the file system itself among the hook's own.
     """
     from . import linux
 
@@ -105,8 +106,11 @@ def own_dev(target: Target) -> int:
     try:
         if linux.file_system(dev) != linux.TMPFS_MAGIC:
             raise RefusedError(f"/dev in the container is no tmpfs, so a node in it would be a file of the image or of the host; {_MEND}")
+        number = os.fstat(dev).st_dev
+        with open(os.open("mountinfo", os.O_RDONLY | os.O_CLOEXEC, dir_fd=target.proc), "rb") as file:
+            its = _file_systems(file.read())
         with open("/proc/self/mountinfo", "rb") as file:
-            if os.fstat(dev).st_dev in _file_systems(file.read()):
+            if its.get(number) != b"tmpfs" or number in _file_systems(file.read()):
                 raise RefusedError(f"/dev in the container is the host's file system, so a node in it would be made on the host; {_MEND}")
     except BaseException:
         os.close(dev)
@@ -114,10 +118,13 @@ def own_dev(target: Target) -> int:
     return dev
 
 
-def _file_systems(mountinfo: bytes) -> frozenset[int]:
-    """The st_dev of each file system of a mount namespace, the third field of proc_pid_mountinfo(5)."""
-    numbers = [line.split(None, 3)[2].split(b":") for line in mountinfo.splitlines()]
-    return frozenset([os.makedev(int(major), int(minor)) for major, minor in numbers])
+def _file_systems(mountinfo: bytes) -> dict[int, bytes]:
+    """The type of each file system of a mount namespace, by st_dev, which is the third field of proc_pid_mountinfo(5)."""
+    found = {}
+    for line in mountinfo.splitlines():
+        major, minor = line.split(None, 3)[2].split(b":")
+        found[os.makedev(int(major), int(minor))] = line.partition(b" - ")[2].split(None, 1)[0]
+    return found
 
 
 def below_dev(path: str) -> bool:

@@ -222,9 +222,9 @@ def test_both_levels_of_a_scope_are_swapped(cgroup: str, nodes: Path) -> None:
     Path(inner).mkdir()
     for level in (cgroup, inner):
         attach(level, CONTAINERS)
-    filters.swap(filters.look(inner, RULES), RULES, (), [])
+    filters.swap(filters.look(inner, RULES), RULES, (), UndoLog())
     half = allowed(inner, nodes)
-    filters.swap(filters.look(cgroup, RULES), RULES, (), [])
+    filters.swap(filters.look(cgroup, RULES), RULES, (), UndoLog())
 
     assert (half, allowed(inner, nodes)) == (ALLOWED, ALLOWED | ADDED)
 
@@ -236,7 +236,7 @@ def test_systemds_own_program_is_left_to_systemd(cgroup: str, nodes: Path) -> No
 
     assert steps == (FilterStep(cgroup, number, "sd_devices", len(CONTAINERS) // 8, Way.LEAVE, "systemd makes it anew from DeviceAllow="),)
     with pytest.raises(ConfigurationError) as raised:
-        filters.swap(steps, RULES, (), [])
+        filters.swap(steps, RULES, (), UndoLog())
     assert str(raised.value) == (
         f"the device program {number} of {cgroup} is systemd's own and denies c 1:7 rw; give the container's unit DeviceAllow=, "
         "or let podman's precreate hook give the devices, so that the runtime makes the rules itself"

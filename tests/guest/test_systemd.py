@@ -206,6 +206,18 @@ def test_exec_comes_to_the_device(cell: Cell, holders: Holders) -> None:
     assert holders.of(cell).podman("exec", str(cell), "sh", "-c", f"exec 3<>{node} && echo opened") == "opened\n"
 
 
+@pytest.mark.parametrize("cell", [cell for cell in CELLS if cell.stage == "createRuntime"], ids=str)
+def test_a_restart_gives_the_device_again(cell: Cell, holders: Holders) -> None:
+    """In a scope of the same name, whose device rules or pinned program are new."""
+    container, node = holders.of(cell), holders.nodes[cell.serial]
+
+    with holders.without_precreate():
+        container.podman("restart", "--time", "0", str(cell))
+
+    holders.guest.run("systemctl", "set-property", container.scope, "CPUWeight=300")
+    assert container.podman("exec", str(cell), "sh", "-c", f"exec 3<>{node} && echo opened") == "opened\n"
+
+
 def test_nothing_is_left_when_they_have_stopped(holders: Holders) -> None:
     assert sorted(holders.leases()) == sorted(str(cell) for cell in holders.containers if cell != PLAIN)
 

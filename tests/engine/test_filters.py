@@ -19,7 +19,7 @@ from bed.leftovers import CGROUPS
 from bed.namespaces import MS_PRIVATE, MS_REC, apart, as_user, mount
 from oci_udev_hook.edit import CgroupRule
 from oci_udev_hook.errors import ConfigurationError, UnavailableError
-from oci_udev_hook.injection import bpf, filters, linux, programs, verdict
+from oci_udev_hook.injection import bpf, filters, linux, pins, programs, verdict
 from oci_udev_hook.injection.filters import FilterStep, Way
 from oci_udev_hook.injection.rules import RUNTIME_DEFAULTS, DeviceRule
 from oci_udev_hook.injection.undo import UndoLog
@@ -441,7 +441,7 @@ def test_a_pin_is_replaced_by_one_that_allows_the_rules(cgroup: str, nodes: Path
         programs.pin(old, pin)
         numbers, answers = [], []
 
-        def pins() -> list[str]:
+        def pinned() -> list[str]:
             return [each for each in os.listdir(tmp_path) if not each.endswith(".debug")]  # bpffs has two of its own
 
         def now() -> None:
@@ -457,13 +457,13 @@ def test_a_pin_is_replaced_by_one_that_allows_the_rules(cgroup: str, nodes: Path
         pins.repin(pin, RULES, (), undo)
         now()
         assert len(undo.steps) == 1
-        names = pins()
+        names = pinned()
         assert undo.take_back() == ()
         now()
         pins.repin(pin, RULES, (), undo)
         os.unlink(pin)
         assert undo.take_back() == ()
-        assert pins() == []
+        assert pinned() == []
         with pytest.raises(UnavailableError) as raised:
             pins.repin(pin, RULES, (), undo)
         assert str(raised.value) == f"the pinned device program {pin} has gone meanwhile; start the container again"

@@ -288,6 +288,8 @@ class TestNodes:
             owner = "65534:65534" if user_namespace else "0:0"
             assert container.do(namespaces.shows, container.root, "/dev/foo") == f"20666 {owner} 1:5"
             assert container.opens("/dev/foo") == ""
+            with pytest.raises(OSError, match="Read-only file system"):
+                container.do(os.chmod, f"{container.root}/dev/foo", 0o600)
             without_mknod(lambda: given(container, (Node("/dev/bar", FULL, 0o600, 0, 0),), undo=UndoLog()) and None)
             container.sh("umount dev/foo; rm dev/foo")
             assert state(container)[2] == before[2]
@@ -612,6 +614,11 @@ class TestHostileContainers:
             ),
             (
                 "",
+                "mount -t devtmpfs devtmpfs dev 2>/dev/null || mount --rbind /dev dev",  # not in a user namespace
+                f"/dev in the container is the host's file system, so a node in it would be made on the host; {OWN_DEV}",
+            ),
+            (
+                "",
                 "mount --bind /dev/shm dev",
                 f"/dev in the container is the host's file system, so a node in it would be made on the host; {OWN_DEV}",
             ),
@@ -623,7 +630,7 @@ class TestHostileContainers:
                 "/dev in the container is a file where a folder is needed; its image must have a folder there, or nothing",
             ),
         ],
-        ids=["the host's", "a tmpfs of the host's", "the image's", "none", "a file"],
+        ids=["the host's", "a devtmpfs", "a tmpfs of the host's", "the image's", "none", "a file"],
     )
     def test_dev_is_not_its_own(self, user_namespace: bool, way: None, image: str, later: str, sentence: str) -> None:
         with started(image, user_namespace=user_namespace, dev=None) as container:

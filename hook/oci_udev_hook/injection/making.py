@@ -99,7 +99,8 @@ class Making:
                 f"the hook may not make {step.number} for the container (its own device cgroup or capabilities forbid it), "
                 "and the host has no node of it to mount instead; run the engine outside the service or container that narrows its rights"
             )
-        tree = self.keep(mounts.host_tree(source, step.number, read_only=step.read_only))
+        # On a read-only mount a device opens for writing all the same, but the container changes no owner or mode of the host's node.
+        tree = self.keep(mounts.host_tree(source, step.number, read_only=step.read_only or step.how is not How.BIND))
         if step.how is not How.BIND:
             status = os.fstat(tree)
             self.notes.append(

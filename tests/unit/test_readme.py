@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from oci_udev_hook import inventory, verbs
+from oci_udev_hook import inventory, policy, verbs
 from oci_udev_hook.errors import ExitCode
 from oci_udev_hook.model import Request
 from oci_udev_hook.requests import annotations, kube
@@ -46,6 +46,13 @@ def test_each_annotation_that_it_shows_asks_for_what_it_says() -> None:
     asked = [annotations.read({annotations.LIMITS: value}, None) for value in shown]
     foo = (Request("hardware-vendor.example/foo", 2),)
     assert asked == [foo, foo, (Request("a.example/foo", 2), Request("b.example/bar", 1))]
+
+
+def test_the_policy_that_it_shows_is_one(tmp_path: Path) -> None:
+    section, field, value = re.findall(r"`\[(\w+)\] (\w+) = (\"\w+\")` in `/etc/oci-udev-hook/policy.toml`", README)[0]
+    (tmp_path / "policy.toml").write_text(f"[{section}]\n{field} = {value}\n")
+
+    assert policy.load((str(tmp_path),)).pinned is policy.Pinned.LEAVE
 
 
 def test_each_verb_that_it_shows_is_there() -> None:

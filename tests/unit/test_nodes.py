@@ -92,6 +92,7 @@ def fails(number: int) -> Callable[[], None]:
     return work
 
 
+CAPABILITIES = "the hook needs CAP_SYS_ADMIN and CAP_SYS_CHROOT where the engine runs it"
 NODES = "the nodes cannot be mounted in the container"
 CHANGES = "something in the container changes its /dev meanwhile, so look what that is and start it again"
 
@@ -107,7 +108,7 @@ CHANGES = "something in the container changes its /dev meanwhile, so look what t
         (
             fails(errno.EPERM),
             ConfigurationError,
-            f"{NODES} (Operation not permitted); the hook needs CAP_SYS_ADMIN and CAP_SYS_CHROOT where the engine runs it",
+            f"{NODES} (Operation not permitted); {CAPABILITIES}, which podman unshare gives a user",
         ),
         (
             fails(errno.ENOENT),

@@ -115,7 +115,10 @@ def test_an_id_map_is_read_as_the_kernel_shows_it(text: str, ids: object) -> Non
             id="root",
         ),
         pytest.param(
-            1000, "you may not look into process 7 of the container; do it as root, or as the user whose container it is", id="a user"
+            1000,
+            "you may not look into process 7 of the container; do it as root, or run the runtime in a user namespace of yours, "
+            "as podman unshare makes one",
+            id="a user",
         ),
     ],
 )

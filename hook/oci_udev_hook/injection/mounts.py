@@ -198,7 +198,9 @@ def _failed(code: int, done: str) -> ConfigurationError | RefusedError:
     if code == errno.ENOSYS:
         return ConfigurationError(f"{why}; that needs Linux 5.12, or start the container without a user namespace of its own")
     if code in (errno.EPERM, errno.EACCES):
-        return ConfigurationError(f"{why}; the hook needs CAP_SYS_ADMIN and CAP_SYS_CHROOT where the engine runs it")
+        return ConfigurationError(
+            f"{why}; the hook needs CAP_SYS_ADMIN and CAP_SYS_CHROOT where the engine runs it, which podman unshare gives a user"
+        )
     if code in (errno.ENOENT, errno.ELOOP, errno.ENOTDIR):
         return RefusedError(f"{why}; something in the container changes its /dev meanwhile, so look what that is and start it again")
     return ConfigurationError(f"{why}; see dmesg, and what else mounts things in this container")

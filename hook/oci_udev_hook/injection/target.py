@@ -176,7 +176,10 @@ def _closed(pid: int, error: OSError) -> HookError:
             "where the engine runs it"
         )
     if isinstance(error, PermissionError):
-        return RefusedError(f"you may not look into process {pid} of the container; do it as root, or as the user whose container it is")
+        return RefusedError(
+            f"you may not look into process {pid} of the container; do it as root, or run the runtime in a user namespace of yours, "
+            "as podman unshare makes one"
+        )
     if isinstance(error, (FileNotFoundError, ProcessLookupError)):
         return _gone(pid)
     return ConfigurationError(f"/proc/{pid} cannot be read ({error.strerror}); oci-udev-hook needs the host's /proc")

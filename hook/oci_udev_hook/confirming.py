@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .findings import Findings
     from .injection.mark import Mark
     from .leases import Leased
-    from .model import DeviceNumber, Process
+    from .model import DeviceNumber, Holder, Process
     from .ociconfig import Config, State
     from .run import Run
 
@@ -47,7 +47,7 @@ def _refuse_shared(run: Run, config: Config, mark: Mark) -> None:
     for lease in seen.held(mark.container)[:1]:
         holder = lease.holder
         here = not _elsewhere(holder.bundle, os.path.dirname(config.source))
-        if here and holder.state is LeaseState.CONFIRMED and seen.alive(holder):
+        if here and _runs(holder):
             raise UsageError(
                 f"{config.source} is of the container {mark.container[:12]}, which runs now (process {holder.process.pid}) and has "
                 "devices; stop it first, or run another bundle"
@@ -115,7 +115,7 @@ def refuse_namesake(ledger: allocation.View, identity: str, process: Process) ->
     """
     for lease in ledger.held(identity)[:1]:
         holder = lease.holder
-        if holder.state is LeaseState.CONFIRMED and holder.process != process and ledger.alive(holder):
+        if holder.process != process and _runs(holder):
             raise UsageError(
                 f"a container of the id {identity[:12]} runs already (process {holder.process.pid}, bundle {holder.bundle}) and holds "
                 "devices, which are told apart by the ids; give this one another id"
@@ -126,10 +126,15 @@ def release(run: Run, state: State, findings: Findings) -> None:
     """End the leases of the container of STATE, unless its process lives: another one has its id then, or it has not been stopped."""
     seen = allocation.Ledger.read_only(run.state_dir, uid=run.who.uid)
     held = seen.held(state.id)
-    if not held or (held[0].holder.state is LeaseState.CONFIRMED and seen.alive(held[0].holder)):
+    if not held or _runs(held[0].holder):
         return
     with allocation.Ledger(run.state_dir, uid=run.who.uid) as ledger:
         findings.leased(ledger.release(state.id))
+
+
+def _runs(holder: Holder) -> bool:
+    """Whether the process of HOLDER's container lives."""
+    return holder.state is LeaseState.CONFIRMED and allocation.process(holder.process.pid) == holder.process
 
 
 def _elsewhere(held: str, told: str) -> bool:

@@ -795,8 +795,7 @@ class TestProcess:
 
             assert apart(work) == (
                 f"you may not look into process {container.pid} of the container; do it as root, or run the runtime in a user "
-                "namespace of yours, "
-                "as podman unshare makes one"
+                "namespace of yours, as podman unshare makes one"
             )
 
     def test_root_without_the_right_to_look_into_a_container_is_told_which(self) -> None:

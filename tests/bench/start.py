@@ -151,7 +151,9 @@ def proved(timed: dict[str, Timed], container: Container) -> None:
     live.before()
     nodes = [f"tty{minor}" for minor in ADAPTERS]
     before = container.opens(nodes)
-    subprocess.run(live.command, input=live.data, env={}, check=True, stderr=subprocess.DEVNULL)
+    answer = subprocess.run(live.command, input=live.data, env={}, check=False, stderr=subprocess.PIPE)
+    if answer.returncode:
+        sys.exit(f"createRuntime, four units: exit {answer.returncode}: {answer.stderr.decode()}")
     after = container.opens(nodes)
     if (before, after) != ([], nodes):
         sys.exit(f"createRuntime, four units: {before} could be opened before it and {after} after it, not all of {nodes}")

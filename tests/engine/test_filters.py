@@ -377,9 +377,8 @@ def test_a_program_that_hides_itself_is_made_anew(cgroup: str, nodes: Path, kptr
         old = attach(cgroup, CONTAINERS)
         steps = filters.look(cgroup, RULES)
         if steps[0].way is Way.PREPEND:  # no JIT for this architecture, or switched off: nothing is hidden then
-            print(f"this kernel shows a program's instructions even with {JIT_HARDEN} at 2: nothing to be seen of case 31 here")
             assert Path("/proc/sys/net/core/bpf_jit_enable").read_text() == "0\n"
-            return
+            pytest.skip(f"without a JIT the kernel shows a program's instructions even with {JIT_HARDEN} at 2")
         filters.swap(steps, RULES, config, undo)
         after = allowed(cgroup, nodes)
         attach(cgroup, CONTAINERS)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -225,3 +227,14 @@ def test_nothing_is_left_when_they_have_stopped(holders: Holders) -> None:
 
     assert holders.leases() == []
     until(lambda: holders.look() == holders.before)
+
+
+def test_the_readme_names_what_is_tried_here(guest: Guest) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    said = {name: guest.run(program, "--version", check=False).out for name, program in RUNTIMES.items()}
+    versions = {name: re.findall(r"\d+(?:\.\d+)+", text)[:1] for name, text in said.items()}
+
+    assert f"with crun {versions['crun'][0]}, runc {versions['runc'][0]} and a crun later than 1.23" in readme
+    if not versions["crun-new"]:
+        pytest.skip(f"the guest has no {RUNTIMES['crun-new']}: its package could not be had, or does not run there")
+    assert [int(part) for part in versions["crun-new"][0].split(".")] >= [1, 23]

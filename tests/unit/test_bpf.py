@@ -137,3 +137,19 @@ def test_a_dump_is_looked_at_before_it_is_loaded_again(program: bytes, reason: s
 )
 def test_a_program_that_does_more_is_told_from_a_list(program: bytes, reason: str | None) -> None:
     assert bpf.no_device_list(program) == reason
+
+
+@pytest.mark.parametrize(
+    ("little", "head"),
+    [
+        pytest.param(True, "61 16 0000 00000000", id="x86-64, arm64"),
+        pytest.param(False, "61 61 0000 00000000", id="s390x, ppc64"),
+    ],
+)
+def test_registers_stand_in_the_machines_order(monkeypatch: pytest.MonkeyPatch, little: bool, head: str) -> None:
+    """Bit fields of C, `struct bpf_insn`: R6 = the word that R1 points to. Numbers are packed in the machine's own order."""
+    monkeypatch.setattr(bpf, "_LITTLE", little)
+    program = bpf.allow((CgroupRule(DeviceNumber(DeviceType.CHAR, 188, 0), "rw"),), b"")
+
+    assert program[:8] == bytes.fromhex(head)
+    assert [each[:3] for each in bpf.instructions(program)][:2] == [(0x61, 6, 1), (0xBC, 7, 6)]

@@ -68,6 +68,15 @@ def test_a_config_that_is_a_link_is_not_patched(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["config.json", "shared"]
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_patched_config_keeps_its_owner(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    os.chown(config.source, 1234, 5678)
+    bundles.patch(config, {})
+
+    assert (Path(config.source).stat().st_uid, Path(config.source).stat().st_gid) == (1234, 5678)
+
+
 def test_extended_attributes_go_with_a_patched_config(tmp_path: Path) -> None:
     """Where SELinux has one, its label."""
     config = config_in(tmp_path)

@@ -16,6 +16,7 @@ from oci_udev_hook.allocation import rebuild
 from oci_udev_hook.errors import ConfigurationError, HookError, RefusedError, UsageError
 from oci_udev_hook.findings import Findings
 from oci_udev_hook.injection import live
+from oci_udev_hook.injection.systemd import ScopeStep
 from oci_udev_hook.injection.undo import UndoLog
 from oci_udev_hook.model import LeaseState
 from oci_udev_hook.run import Run
@@ -239,3 +240,26 @@ def test_what_was_given_is_kept_for_why(run: Run, bundle: Path, monkeypatch: pyt
     )
     assert decision.notes[0].startswith("OCI_UDEV_KERNEL_EXAMPLE_RANDOM cannot be set for a container that is created already")
     assert decision.notes[-1] == "/dev/random in the container is the host's own"
+
+
+@pytest.mark.parametrize(
+    ("pinned", "says", "replaced"),
+    [
+        pytest.param("/sys/fs/bpf/crun/x_scope", "", True, id="nothing"),
+        pytest.param("/sys/fs/bpf/crun/x_scope", '[systemd]\npinned = "replace"\n', True, id="replace"),
+        pytest.param("/sys/fs/bpf/crun/x_scope", '[systemd]\npinned = "leave"\n', False, id="leave"),
+        pytest.param("", "", False, id="nothing is pinned"),
+    ],
+)
+def test_policy_decides_on_a_pinned_program(
+    run: Run, bundle: Path, monkeypatch: pytest.MonkeyPatch, pinned: str, says: str, replaced: bool
+) -> None:
+    """policy.toml stands beside resources.d."""
+    asked: list[object] = []
+    scope = ScopeStep("x.scope", "auto", (), pinned, "its program is pinned")
+    monkeypatch.setattr(live, "look", lambda *_: live.Steps((), (), (), scope, (), (), ()))
+    monkeypatch.setattr(live, "apply", lambda *_, replace_pin: asked.append(replace_pin) or ())
+    Path(run.config_dirs[0], "policy.toml").write_text(says)
+    stages.create_runtime(run, state(bundle), Findings())
+
+    assert asked == [replaced]

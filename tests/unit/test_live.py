@@ -199,6 +199,29 @@ def test_a_cgroup_of_anothers_that_denies_is_an_error(monkeypatch: pytest.Monkey
     )
 
 
+@pytest.mark.parametrize(
+    ("cgroup_text", "mounts"),
+    [
+        pytest.param("5:devices:/\n0::/own\n", "36 1 0:33 / /v1 rw - cgroup cgroup rw,devices\n", id="a v1 list that allows everything"),
+        pytest.param("0::/session.scope\n", "41 1 0:38 / /v2 rw - cgroup2 cgroup2 rw\n", id="a v2 cgroup without a program"),
+    ],
+)
+def test_a_cgroup_of_anothers_that_allows_is_left_alone(monkeypatch: pytest.MonkeyPatch, cgroup_text: str, mounts: str) -> None:
+    """A hybrid host, or `--cgroups=disabled`."""
+
+    def programs_on(folder: str) -> list[Program]:
+        assert folder.startswith("/v2"), "cgroup v1 has no programs"
+        return []
+
+    monkeypatch.setattr(live, "read_proc", lambda *_: cgroup_text)
+    monkeypatch.setattr(live, "_mountinfo", lambda: mounts)
+    monkeypatch.setattr(live, "programs_on", programs_on)
+    monkeypatch.setattr(cgroup, "missing", lambda *_: ())
+    monkeypatch.setattr(nodes, "look", lambda *_: ())
+
+    assert live.look(LIVE, RULES, {"linux": {"cgroupsPath": "elsewhere"}}, "c").levels == ()
+
+
 def test_steps_are_shown_line_by_line() -> None:
     """For dry-run --pid."""
     bound = NodeStep("/dev/fuse", DeviceNumber(DeviceType.CHAR, 10, 229), How.BIND, 0o666, 0, 0, "/dev/fuse")

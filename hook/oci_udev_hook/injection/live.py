@@ -88,7 +88,8 @@ def _levels(live: Target, config: Mapping[str, object], container: str, rules: t
     levels = cgroups.levels(own, mountinfo, named, container)
     versions = {level.version for level in levels}
     for seat in cgroups.seats(own, mountinfo):
-        if seat.version not in versions and (cgroup.missing(seat, rules) or _denied([seat], rules, itself=True)):
+        denies = cgroup.missing(seat, rules) if seat.version == 1 else _denied([seat], rules, itself=True)
+        if denies and seat.version not in versions:
             wanted = ", ".join([f"{rule.number} {rule.access}" for rule in rules])
             raise ConfigurationError(
                 f"the container sits in the cgroup {seat.folder}, which is not its own, and something there or above denies {wanted}; "

@@ -195,10 +195,9 @@ def _read(out: int, err: int, end: float) -> tuple[bytes, bytes] | None:
     still = set(texts)
     while still:
         left = end - time.monotonic()
-        ready = waiting.poll(max(left, 0) * 1000)
-        if not ready and left <= 0:
+        if left <= 0:
             return None
-        for descriptor, _ in ready:
+        for descriptor, _ in waiting.poll(left * 1000):
             part = os.read(descriptor, _CHUNK)
             texts[descriptor] += part
             if not part:

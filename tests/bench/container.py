@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "hook"))
 
 from oci_udev_hook.injection import bpf, programs, rules
 
+VT_DISALLOCATE = 0x5608  # linux/vt.h
 #: What a runtime's own program says: what the config says, then the devices that each container has.
 RULES = (rules.DeviceRule(False, None, None, None, "rwm"), *rules.RUNTIME_DEFAULTS)
 #: Run in the container: its own /dev, then word by word which of the nodes named on standard input opens.
@@ -50,6 +53,7 @@ class Container:
         config["root"]["path"] = str(self.dev.parent)
         config["linux"]["cgroupsPath"] = f"/{self.id}"
         self.config = config
+        self.consoles: set[int] = set()
 
     def __enter__(self) -> Self:
         self.dev.mkdir(parents=True)
@@ -67,6 +71,10 @@ class Container:
     def __exit__(self, *_: object) -> None:
         self.process.communicate()
         self.cgroup.rmdir()
+        with open("/dev/tty0", "wb", buffering=0) as console:
+            for number in self.consoles:
+                with suppress(OSError):  # someone else uses it
+                    fcntl.ioctl(console, VT_DISALLOCATE, number)
 
     def _answer(self) -> str:
         assert self.process.stdout
@@ -93,7 +101,8 @@ class Container:
         os.close(cgroup)
 
     def opens(self, names: list[str]) -> list[str]:
-        """Those of the nodes NAMES in its /dev that its process can open."""
+        """Those of the consoles NAMES in its /dev that its process can open. The kernel makes /dev/vcsN for each that was."""
         assert self.process.stdin
+        self.consoles |= {int(name.removeprefix("tty")) for name in names}
         self.process.stdin.write(" ".join(names) + "\n")
         return self._answer().split()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 ONE = f"{RESOURCE}: 1"
 MARK = "io.oci-udev-hook.injected"
 USAGE, UNAVAILABLE, REFUSED = 64, 69, 77
-VICTIM, EVIL = "/tmp/victim", "/tmp/evil"
+VICTIM, EVIL = "/tmp/victim", "/tmp/evil-image"
 #: A link of the image's, and where it leads
 LINKS = {
     "dev is absolute": ("dev", VICTIM),
